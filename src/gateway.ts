@@ -21,13 +21,7 @@ export {
   type GatewayOptions,
   openAccess,
 } from "./gateway/index.ts";
-export type {
-  BridgeManifest,
-  ServerHealth,
-  WorkspaceConfig,
-  WorkspaceFields,
-  WorkspaceSource,
-} from "./hub/index.ts";
+export type { BridgeManifest, ServerHealth, WorkspaceFields, WorkspaceSource } from "./hub/index.ts";
 export type {
   ApprovalRule,
   BudgetAmount,

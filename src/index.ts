@@ -37,12 +37,12 @@ export {
   type ToolEvent,
   type ToolsChangedEvent,
   type Workspace,
-  type WorkspaceConfig,
   type WorkspaceEvents,
   type WorkspaceFields,
   type WorkspaceOptions,
   type WorkspaceSource,
 } from "./hub/index.ts";
+export type { ServerFields } from "./catalog/index.ts";
 export type {
   AuthOutcome,
   CallContext,

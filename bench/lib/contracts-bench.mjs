@@ -11,7 +11,8 @@ import { formatNumber, formatPercent, formatTable } from "./table.mjs";
 
 const MAIN = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const SERVER = fileURLToPath(new URL("../servers/stdio.mjs", import.meta.url));
-const GOAL = 1.2;
+/** At most this many times the CPU time of a bridged call. */
+export const CONTRACT_GOAL = 1.15;
 const IN_FLIGHT = 16;
 
 const DRIVER = `---
@@ -155,7 +156,7 @@ function toReport(samples) {
     spread: spread(cpuUs),
   }));
   const { ratio } = rows.at(-1);
-  return { rows, goal: { ratio, limit: GOAL, met: ratio <= GOAL } };
+  return { rows, goal: { ratio, limit: CONTRACT_GOAL, met: ratio <= CONTRACT_GOAL } };
 }
 
 function print(report, rounds, loadBefore) {
@@ -178,6 +179,8 @@ function print(report, rounds, loadBefore) {
     console.log(
       `\n${titles[where]}\n${formatTable(["", "µs/call", "of bridged", "calls/s", "spread"], table)}`,
     );
-    console.log(`At most ${GOAL}x a bridged call: ${goal.ratio.toFixed(2)}x ${goal.met ? "ok" : "--"}`);
+    console.log(
+      `At most ${CONTRACT_GOAL}x a bridged call: ${goal.ratio.toFixed(2)}x ${goal.met ? "ok" : "--"}`,
+    );
   }
 }

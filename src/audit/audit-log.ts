@@ -1,5 +1,5 @@
-// Audit log: an append-only file of hash-chained lines. Lines of 50 milliseconds are made and written together, and flushed to
-// the disk together; the anchor in another folder follows each flush.
+// Audit log: an append-only file of hash-chained lines. Lines of 50 milliseconds are written together, and flushed to the disk
+// together; the anchor in another folder follows each flush.
 
 import {
   closeSync,
@@ -17,12 +17,13 @@ import {
 import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { holdFileLock } from "../base/files/file-lock.ts";
-import { PortolanError, type Report } from "../errors/index.ts";
+import { type Diagnostic, PortolanError, type Report } from "../errors/index.ts";
 import type { AuditSettings } from "../model/index.ts";
 import { atExit } from "../process/index.ts";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { type AuditFolders, chainFiles, chainName, currentName, MAX_CHAINS, rotatedName } from "./folders.ts";
-import { type Entry, type Head, START, writeLine } from "./line.ts";
+import { type Entry, type Head, START } from "./line.ts";
+import { PendingLines } from "./pending-lines.ts";
 import { readEnd } from "./read-end.ts";
 import { anchorPath, missingRecords } from "./verify.ts";
 
@@ -30,6 +31,8 @@ export interface AuditLogOptions {
   readonly folders: AuditFolders;
   readonly settings?: AuditSettings;
   readonly report: Report;
+  /** Called with the diagnostics that are over: the log can be written again. */
+  readonly forget?: (isOver: (diagnostic: Diagnostic) => boolean) => void;
 }
 
 const MAX_BYTES = 64 * 1024 * 1024;
@@ -40,9 +43,8 @@ const FLUSH_MS = 100;
 const FLUSH_LINES = 5_000;
 /** Lines that are kept while the disk accepts none. */
 const MAX_WAITING = 10_000;
-
-/** An entry, or the function that makes it. The function is called when the line is written. */
-type Appended = Entry | (() => Entry);
+/** After a failure, the waiting lines are written at the next attempt, also without another line. */
+const RETRY_MS = 500;
 
 const flushFile = promisify(fdatasync);
 
@@ -98,10 +100,9 @@ export class AuditLog {
   readonly #offExit = atExit(() => this.#write());
   #fd: number;
   #bytes: number;
-  /** The last line that was written, and the line before the first one that is kept. */
-  #written: Head;
+  /** The line before the first one that is kept. */
   #first: Head;
-  readonly #waiting: Appended[] = [];
+  readonly #pending: PendingLines;
   #unflushed = 0;
   /** Full files that are still open, because they are not flushed yet. */
   readonly #full: number[] = [];
@@ -112,7 +113,11 @@ export class AuditLog {
   #flushing: Promise<void> = Promise.resolve();
   /** Ends when no old file is being removed. */
   #pruning: Promise<void> = Promise.resolve();
-  #hasFailed = false;
+  /** The last attempt to write succeeded; the lines may not be flushed yet. */
+  #isWritable = true;
+  /** Set from the first failure until lines are on the disk again: the number of the last line before it. */
+  #failedAfter: number | undefined;
+  #retry: NodeJS.Timeout | undefined;
   #lost = 0;
   #isClosed = false;
   #closing: Promise<void> | undefined;
@@ -132,7 +137,7 @@ export class AuditLog {
     this.#maxBytes = options.settings?.maxBytes ?? MAX_BYTES;
     this.#fd = opened.fd;
     this.#bytes = opened.bytes;
-    this.#written = opened.head;
+    this.#pending = new PendingLines(opened.head);
     this.#first = opened.first;
   }
 
@@ -184,17 +189,16 @@ export class AuditLog {
     return log;
   }
 
-  /** Adds a line. It is made, written and flushed together with others. */
-  append(entry: Appended): void {
+  /** Adds a line. It is written and flushed together with others. */
+  append(entry: Entry): void {
     if (this.#isClosed) return;
-    if (this.#waiting.length >= MAX_WAITING) {
-      this.#lost += 1;
-      return;
-    }
-    this.#waiting.push(entry);
-    if (this.#isWriteScheduled) return;
+    if (this.#pending.count >= MAX_WAITING) this.#lost += 1;
+    else this.#pending.add(entry);
+    if (this.#isWriteScheduled || this.#retry !== undefined) return;
     this.#isWriteScheduled = true;
     setTimeout(() => {
+      // The descriptor of a closed log may belong to another file.
+      if (this.#isClosed) return;
       this.#write();
       this.#scheduleFlush();
     }, WRITE_MS).unref();
@@ -203,10 +207,8 @@ export class AuditLog {
   /** Resolves when every line so far is on the disk. Rejects if it cannot be written. */
   async sync(): Promise<void> {
     this.#write();
-    if (this.#waiting.length > 0)
-      throw new PortolanError("FILE_FAILED", `the audit log ${this.path} cannot be written`, {
-        hint: "The log of the gateway contains the reason, for example a full disk.",
-      });
+    if (this.#pending.count > 0)
+      throw new PortolanError("AUDIT_FAILED", `the audit log ${this.path} cannot be written`);
     await this.#flush();
   }
 
@@ -216,11 +218,12 @@ export class AuditLog {
   }
 
   async #close(): Promise<void> {
-    await this.sync().catch((error: unknown) => this.#failed(error));
+    await this.sync().catch(() => {});
     await this.#pruning;
     this.append({ type: "closed", time: new Date().toISOString() });
     this.#isClosed = true;
     clearTimeout(this.#timer);
+    clearTimeout(this.#retry);
     try {
       await this.sync();
       this.#writeAnchor(true);
@@ -239,17 +242,17 @@ export class AuditLog {
     return this.close();
   }
 
-  /** Writes the waiting lines. A write that fails is undone, and tried again with the next line. */
+  /** Writes the waiting lines. A write that fails is undone, and tried again later. */
   #write(): void {
     this.#isWriteScheduled = false;
     try {
-      if (this.#waiting.length > 0) this.#checkFile();
-      while (this.#waiting.length > 0) this.#writeSome();
-      this.#recovered();
+      if (this.#pending.count > 0) this.#checkFile();
+      while (this.#pending.count > 0) this.#writeSome();
+      this.#isWritable = true;
+      this.#noteLost();
     } catch (error) {
+      this.#isWritable = false;
       this.#failed(error);
-      // The functions hold the arguments of calls, which are too large to keep while the disk accepts no lines.
-      for (const [at, entry] of this.#waiting.entries()) this.#waiting[at] = entryOf(entry);
       try {
         ftruncateSync(this.#fd, this.#bytes);
       } catch {
@@ -287,33 +290,20 @@ export class AuditLog {
     });
   }
 
-  /** Writes as many lines as fit into the file, at least one. Without success, they are made again by the next write. */
+  /** Writes as many lines as fit into the file. An empty file takes a line of any size. */
   #writeSome(): void {
-    let text = "";
-    let size = this.#bytes;
-    let head = this.#written;
-    let count = 0;
-    for (const entry of this.#waiting) {
-      const made = writeLine(entryOf(entry), head);
-      size += Buffer.byteLength(made.line);
-      if (size > this.#maxBytes && (count > 0 || this.#bytes > 0)) break;
-      text += made.line;
-      head = made.head;
-      count += 1;
-    }
-    if (count === 0) return this.#rotate();
-    const bytes = Buffer.from(text);
+    const lines = this.#pending.fitting(this.#maxBytes - this.#bytes);
+    if (lines === undefined && this.#bytes > 0) return this.#rotate();
+    const some = lines ?? this.#pending.first();
     let at = 0;
-    while (at < bytes.length) at += writeSync(this.#fd, bytes, at);
-    this.#bytes += bytes.length;
-    this.#unflushed += count;
-    this.#written = head;
-    this.#waiting.splice(0, count);
+    while (at < some.bytes.length) at += writeSync(this.#fd, some.bytes, at);
+    this.#bytes += some.bytes.length;
+    this.#unflushed += some.last.n - this.#pending.written.n;
+    this.#pending.remove(some);
   }
 
   /** Records the number of calls that were lost while the disk was full. */
-  #recovered(): void {
-    this.#hasFailed = false;
+  #noteLost(): void {
     if (this.#lost === 0) return;
     const lost = this.#lost;
     this.#lost = 0;
@@ -321,11 +311,11 @@ export class AuditLog {
   }
 
   #scheduleFlush(): void {
-    if (this.#unflushed >= FLUSH_LINES) return void this.#flush().catch((error) => this.#failed(error));
+    if (this.#unflushed >= FLUSH_LINES) return void this.#flush().catch(() => {});
     if (this.#unflushed === 0 || this.#timer !== undefined) return;
     this.#timer = setTimeout(() => {
       this.#timer = undefined;
-      this.#flush().catch((error: unknown) => this.#failed(error));
+      this.#flush().catch(() => {});
     }, FLUSH_MS).unref();
   }
 
@@ -334,7 +324,7 @@ export class AuditLog {
     const flush = async (): Promise<void> => {
       const count = this.#unflushed;
       if (count === 0 && this.#full.length === 0) return;
-      const [head, full, current] = [this.#written, [...this.#full], this.#fd];
+      const [head, full, current] = [this.#pending.written, [...this.#full], this.#fd];
       this.#unflushed = 0;
       try {
         for (const fd of full) {
@@ -344,9 +334,11 @@ export class AuditLog {
         }
         await flushFile(current);
         this.#writeAnchor(false, head);
+        if (this.#isWritable) this.#recovered();
       } catch (error) {
         // The lines stay unflushed, so that no later flush claims them.
         this.#unflushed += count;
+        this.#failed(error);
         throw error;
       }
     };
@@ -354,14 +346,14 @@ export class AuditLog {
     return this.#flushing;
   }
 
-  #writeAnchor(closed: boolean, last: Head = this.#written): void {
+  #writeAnchor(closed: boolean, last: Head = this.#pending.written): void {
     this.#anchor.write({ last, first: this.#first, closed, time: new Date().toISOString() });
   }
 
   #rotate(): void {
     const { log } = this.#options.folders;
     try {
-      renameSync(this.path, join(log, rotatedName(this.#chain, this.#written.n)));
+      renameSync(this.path, join(log, rotatedName(this.#chain, this.#pending.written.n)));
     } catch (error) {
       // An earlier rotation renamed the file, but could not open the next one.
       if ((error as NodeJS.ErrnoException).code !== "ENOENT") throw error;
@@ -373,7 +365,7 @@ export class AuditLog {
     this.#full.push(this.#fd);
     this.#fd = next;
     this.#bytes = 0;
-    this.#flush().catch((error: unknown) => this.#failed(error));
+    this.#flush().catch(() => {});
     this.#pruning = this.#pruning.then(() => this.#prune());
   }
 
@@ -404,19 +396,35 @@ export class AuditLog {
   }
 
   #failed(error: unknown): void {
-    if (this.#hasFailed) return;
-    this.#hasFailed = true;
+    if (!this.#isClosed) this.#retry ??= setTimeout(() => this.#tryAgain(), RETRY_MS).unref();
+    if (this.#failedAfter !== undefined) return;
+    this.#failedAfter = this.#pending.written.n;
     this.#options.report({
-      code: "FILE_FAILED",
+      code: "AUDIT_FAILED",
       severity: "error",
       message: `the audit log ${this.path} cannot be written: ${(error as Error).message}`,
       hint: "The gateway still serves calls, except calls that need an approval. It keeps up to 10000 records in memory, and writes them when the file can be written again. Records above this number are lost.",
     });
   }
-}
 
-function entryOf(appended: Appended): Entry {
-  return typeof appended === "function" ? appended() : appended;
+  #tryAgain(): void {
+    this.#retry = undefined;
+    this.#write();
+    this.#flush().catch(() => {});
+  }
+
+  #recovered(): void {
+    if (this.#failedAfter === undefined) return;
+    const count = this.#pending.written.n - this.#failedAfter;
+    const written = count === 1 ? "1 waiting record was written" : `${count} waiting records were written`;
+    this.#failedAfter = undefined;
+    this.#options.report({
+      code: "AUDIT_FAILED",
+      severity: "warning",
+      message: `the audit log ${this.path} can be written again; ${written}`,
+    });
+    this.#options.forget?.(({ code }) => code === "AUDIT_FAILED");
+  }
 }
 
 function endsWithLineBreak(fd: number, size: number): boolean {

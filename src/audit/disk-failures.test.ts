@@ -1,7 +1,7 @@
 // Audit log on a disk that fails for a moment: no record is lost, and no flush is claimed that did not happen.
 
 import type * as Fs from "node:fs";
-import { fdatasync, mkdtempSync, openSync, rmSync } from "node:fs";
+import { fdatasync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
@@ -11,7 +11,12 @@ import { verifyAudit } from "./verify.ts";
 
 vi.mock("node:fs", async (original) => {
   const fs = await original<typeof Fs>();
-  return { ...fs, openSync: vi.fn(fs.openSync), fdatasync: vi.fn(fs.fdatasync) };
+  return {
+    ...fs,
+    openSync: vi.fn(fs.openSync),
+    fdatasync: vi.fn(fs.fdatasync),
+    writeSync: vi.fn(fs.writeSync),
+  };
 });
 
 const entry = () => ({
@@ -26,9 +31,13 @@ async function setUp(maxBytes?: number) {
   onTestFinished(() => rmSync(top, { recursive: true, force: true }));
   const folders = { log: join(top, "log"), anchors: join(top, "anchors") };
   const reported: Diagnostic[] = [];
-  const log = await openAuditLog({ folders, settings: { maxBytes }, report: (one) => reported.push(one) });
+  const forgotten: Diagnostic[] = [];
+  const log = await openAuditLog({
+    ...{ folders, settings: { maxBytes }, report: (one) => reported.push(one) },
+    forget: (isOver) => forgotten.push(...reported.filter(isOver)),
+  });
   onTestFinished(() => log.close());
-  return { log, folders, reported };
+  return { log, folders, reported, forgotten };
 }
 
 test("a rotation whose new file cannot be opened once is finished with the next line", async () => {
@@ -40,7 +49,7 @@ test("a rotation whose new file cannot be opened once is finished with the next 
     throw Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
   });
   log.append(entry());
-  await expect(log.sync()).rejects.toMatchObject({ code: "FILE_FAILED" });
+  await expect(log.sync()).rejects.toMatchObject({ code: "AUDIT_FAILED" });
   expect(reported).toMatchObject([{ message: expect.stringContaining("EMFILE") }]);
   log.append(entry());
   await log.sync();
@@ -77,4 +86,51 @@ test("a full file that could not be flushed is flushed by the next sync", async 
   await log.sync();
   const flushed = vi.mocked(fdatasync).mock.calls.map(([fd]) => fd);
   expect(flushed.filter((fd) => fd === failed[0]).length).toBeGreaterThan(1);
+});
+
+test("waiting lines are written without another line, when the disk accepts them again", async () => {
+  const { log, reported, forgotten } = await setUp();
+  vi.mocked(writeSync).mockImplementationOnce(() => {
+    throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  });
+  log.append(entry());
+  log.append(entry());
+  await vi.waitFor(() => expect(reported).toHaveLength(2), 10_000);
+  expect(reported).toMatchObject([
+    { code: "AUDIT_FAILED", severity: "error", message: expect.stringContaining("ENOSPC") },
+    {
+      ...{ code: "AUDIT_FAILED", severity: "warning" },
+      message: `the audit log ${log.path} can be written again; 2 waiting records were written`,
+    },
+  ]);
+  expect(forgotten).toEqual(reported);
+  expect(readFileSync(log.path, "utf8").trim().split("\n")).toHaveLength(3);
+});
+
+test("a flush that failed is tried again without another line", async () => {
+  const { log, reported } = await setUp();
+  vi.mocked(fdatasync).mockImplementationOnce((_fd, done) => done(new Error("EIO: i/o error")));
+  log.append(entry());
+  await vi.waitFor(() => expect(reported).toHaveLength(2), 10_000);
+  expect(reported).toMatchObject([
+    { severity: "error", message: expect.stringContaining("EIO") },
+    { severity: "warning", message: expect.stringContaining("can be written again") },
+  ]);
+});
+
+test("after more lines than memory keeps, the log writes again", async () => {
+  const { log, folders, reported } = await setUp();
+  const write = vi.mocked(writeSync).getMockImplementation();
+  onTestFinished(() => void vi.mocked(writeSync).mockImplementation(write as typeof writeSync));
+  vi.mocked(writeSync).mockImplementation(() => {
+    throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
+  });
+  for (let at = 0; at < 10_001; at += 1) log.append({ type: "call", time: "now" });
+  await vi.waitFor(() => expect(reported).toMatchObject([{ message: expect.stringContaining("ENOSPC") }]));
+  vi.mocked(writeSync).mockImplementation(write as typeof writeSync);
+  log.append(entry());
+  await vi.waitFor(() => expect(readFileSync(log.path, "utf8")).toContain('"type":"lost"'), 10_000);
+  expect(readFileSync(log.path, "utf8")).toContain('"records":2');
+  await log.close();
+  expect(await verifyAudit(folders)).toMatchObject([{ records: 10_003, problems: [] }]);
 });

@@ -20,21 +20,21 @@ export const START: Head = { n: 0, h: GENESIS };
 export type Entry = { readonly type: string; readonly time: string } & Readonly<Record<string, unknown>>;
 
 /** A line is never longer, so that every line can be verified, also one with texts that a caller chose. */
-const MAX_LINE_BYTES = 64 * 1024;
+export const MAX_LINE_BYTES: number = 64 * 1024;
 const MAX_CUT_CHARS = 1_000;
 /** The longest UTF-8 form of one UTF-16 unit. */
 const MAX_CHAR_BYTES = 3;
 /** Number, hashes and their names. */
 const FRAME_BYTES = 200;
 
-/** With its line feed. */
-export function writeLine(
-  entry: Entry,
-  { n, h: prev }: Head,
-): { readonly line: string; readonly head: Head } {
-  const body = `{"n":${n + 1},"prev":"${prev}",${entryText(entry).slice(1)}`;
-  const h = hash("sha256", body, "base64url");
-  return { line: `${body.slice(0, -1)},"h":"${h}"}\n`, head: { n: n + 1, h } };
+/** The line of an entry without its own hash, which is the hash of this text. */
+export function lineBody(entry: Entry, { n, h: prev }: Head): string {
+  return `{"n":${n + 1},"prev":"${prev}",${entryText(entry).slice(1)}`;
+}
+
+/** The end of a line: takes the place of the last brace of its body. */
+export function lineEnd(h: string): string {
+  return `,"h":"${h}"}\n`;
 }
 
 /** An entry that is too long has its long values cut, and says so with `cut`. */

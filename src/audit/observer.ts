@@ -16,7 +16,7 @@ const AUDITED: ReadonlySet<string> = new Set([
 export function createAuditObserver(log: AuditLog, redact: Redact): CallObserver {
   return {
     ended(record, observation) {
-      if (AUDITED.has(record.method)) log.append(() => toEntry(record, observation.digest, redact));
+      if (AUDITED.has(record.method)) log.append(toEntry(record, observation.digest, redact));
     },
   };
 }

@@ -4,7 +4,12 @@ import { basename } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
 import type { ManifestInput, ManifestSettings, ServerDefaults } from "../formats/manifest/index.ts";
 import type { BesideFile } from "../formats/mcpfile/index.ts";
-import type { PlacedWord, WorkspaceInput, WorkspaceSettings } from "../formats/workspace/index.ts";
+import type {
+  PlacedWord,
+  ServerFields,
+  WorkspaceInput,
+  WorkspaceSettings,
+} from "../formats/workspace/index.ts";
 import type { ServerConfig, GatewaySettings } from "../model/index.ts";
 
 /** The catalog imports formats only here, each with the first file that needs it. */
@@ -19,7 +24,15 @@ const formats = {
 
 export const driverFormats = (): Promise<typeof import("../formats/driver/index.ts")> => formats.driver();
 
-export type { BesideFile, ManifestInput, PlacedWord, ServerDefaults, WorkspaceInput, WorkspaceSettings };
+export type {
+  BesideFile,
+  ManifestInput,
+  PlacedWord,
+  ServerDefaults,
+  ServerFields,
+  WorkspaceInput,
+  WorkspaceSettings,
+};
 
 export interface ParsedFile {
   readonly format: string;

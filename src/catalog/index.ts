@@ -1,5 +1,6 @@
 // Public exports of the catalog room.
 
+export { type FileChange, toFileChange } from "./files/accepted-files.ts";
 export { type CatalogChange, type CatalogWatch, watchCatalog, type WatchOptions } from "./watch/watch.ts";
 export {
   type Catalog,
@@ -14,7 +15,7 @@ export {
   type ParsedFiles,
   USUAL_NAMES,
 } from "./types.ts";
-export type { ManifestInput, ParseClientFile, WorkspaceInput } from "./formats.ts";
+export type { ManifestInput, ParseClientFile, ServerFields, WorkspaceInput } from "./formats.ts";
 export { isUndeclared, type UsedPaths, usualConfigPaths } from "./files/sources.ts";
 export { loadCatalog } from "./load.ts";
 export { readProgramConfig } from "./program-config.ts";

@@ -197,9 +197,10 @@ servers: {own: {command: x, lanes: 3}}
   test("a tool pattern of a rule or a budget that names no server is a warning", async () => {
     const folder = workspace({
       "portolan.yaml": `gateway:
-  approval: [{tools: ["fles.write_file", "files.write_file", "mcp_files_write_file", "*.write"]}]
+  approval: [{tools: ["fles.write_file", "files.write_file", "mcp_files_write_file", "*.write"]}, {tools: ["fils.*", "files.*", "mcp_*_x.y", "write_*"]}]
   callers: [{name: a, token: "\${A}", allow: {tools: [echo]}}]
   budgets: {x: {tools: [filse.read], calls: 1/h}}
+  loops: {identical: 3, within: 1m, except: ["filse.write_*"]}
 servers: {files: {command: x}}
 `,
     });
@@ -217,7 +218,17 @@ servers: {files: {command: x}}
       ],
       [
         "warning",
+        'the pattern "fils.*" matches no tool: it does not begin with the name of a server',
+        'Did you mean "files"?',
+      ],
+      [
+        "warning",
         'the pattern "filse.read" matches no tool: it does not begin with the name of a server',
+        'Did you mean "files"?',
+      ],
+      [
+        "warning",
+        'the pattern "filse.write_*" matches no tool: it does not begin with the name of a server',
         'Did you mean "files"?',
       ],
     ]);

@@ -11,7 +11,7 @@ import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
 import { listedSources, type SourceFile, type Sources, usedPaths, usualSources } from "./files/sources.ts";
 import { readSource, type ReadSource } from "./read-source.ts";
-import { chooseNaming, finishServers, toSettings } from "./settings.ts";
+import { chooseNaming, finishServers, namesOfInvalid, toSettings } from "./settings.ts";
 import { AcceptedFiles } from "./files/accepted-files.ts";
 import {
   type Catalog,
@@ -32,6 +32,8 @@ export interface WatchPlan {
 
 export interface Loaded {
   readonly catalog: Catalog;
+  /** True if the workspace's own file has an error, and the settings are those of its last valid text. */
+  readonly isEarlier: boolean;
   readonly plan: WatchPlan;
 }
 
@@ -41,7 +43,7 @@ export async function loadCatalog(folder: string, options: CatalogOptions = {}):
 }
 
 /** Commands of an mcpfile outside of the workspace run in a sandbox, whatever the file says: others may have written it. */
-function sandboxedOutside(server: ServerConfig, top: string): ServerConfig {
+export function sandboxedOutside(server: ServerConfig, top: string): ServerConfig {
   const { endpoint, origin } = server;
   if (endpoint.transport !== "invoke" || !relative(top, origin.file).startsWith("..")) return server;
   return { ...server, endpoint: { ...endpoint, server: withDefaultSandbox(endpoint.server) } };
@@ -99,10 +101,13 @@ export async function load(
   const declared = withContracts(merged.servers, drivers.server, ofDrivers);
   diagnostics.push(...ofDrivers, ...accepted.finish());
   const unknown: Diagnostic[] = [];
-  const servers = finishServers(declared, settings, own?.file, unknown).map((server) =>
+  const invalid = namesOfInvalid(all.flatMap((source) => source.diagnostics));
+  const servers = finishServers(declared, settings, own?.file, unknown, invalid).map((server) =>
     sandboxedOutside(server, top),
   );
-  diagnostics.push(...unknown);
+  const isEarlier = own?.isEarlier === true;
+  // The last valid text may name servers that the present one does not name.
+  if (!isEarlier) diagnostics.push(...unknown);
   const catalog = {
     folder: top,
     servers,
@@ -129,7 +134,8 @@ export async function load(
   const { tls, audit } = gateway ?? {};
   const others = [envFile, tls?.cert, tls?.key, audit?.folder, audit?.anchors];
   const used = [...plan.files, ...drivers.beside, ...others];
-  return { catalog: { ...catalog, lock, usedPaths: usedPaths(top, single === undefined, used) }, plan };
+  const whole = { ...catalog, lock, usedPaths: usedPaths(top, single === undefined, used) };
+  return { catalog: whole, isEarlier, plan };
 }
 
 /** Most workspaces have no driver of a package, and their lock file names no contracts. */

@@ -17,6 +17,8 @@ export interface ReadSource {
   readonly parsed: ParsedFile | undefined;
   readonly diagnostics: readonly Diagnostic[];
   readonly valid: boolean;
+  /** Set if `parsed` is the last valid content, because the current one has an error. */
+  readonly isEarlier?: true;
 }
 
 /** `own` is the file that lists the source. Missing sources are reported there. */
@@ -129,5 +131,5 @@ function keepOld(
     file,
     hint: "Correct the file. Portolan reads it again when it changes.",
   };
-  return { file, parsed: old, diagnostics: [...diagnostics, kept], valid: false };
+  return { file, parsed: old, diagnostics: [...diagnostics, kept], valid: false, isEarlier: true };
 }

@@ -76,14 +76,23 @@ function withAbsoluteFiles(
   };
 }
 
+/** The servers that have errors of their own. A setting that names one of them is no further error. */
+export function namesOfInvalid(diagnostics: readonly Diagnostic[]): string[] {
+  return diagnostics.flatMap(({ severity, server }) =>
+    severity === "error" && server !== undefined ? [server] : [],
+  );
+}
+
 /** Applies the defaults of the workspace to merged servers, and decides which of them are enabled. */
 export function finishServers(
   servers: readonly ServerConfig[],
   settings: WorkspaceSettings,
   own: string | undefined,
   diagnostics: Diagnostic[],
+  /** The names of servers that are left out because of their errors. */
+  invalid: readonly string[] = [],
 ): ServerConfig[] {
-  const aliases = servers.map(({ alias }) => alias);
+  const aliases = [...new Set([...servers.map(({ alias }) => alias), ...invalid])];
   const { enabledServers, gatewayServers } = settings;
   // A misspelt name in the gateway's rules would allow or block the wrong server.
   for (const { text, line, column } of [...(enabledServers ?? []), ...(gatewayServers ?? [])])
@@ -132,9 +141,11 @@ function warnOfUnknownTools(
 ): void {
   if (naming !== undefined) return;
   for (const { text, line, column } of gatewayTools) {
-    const isFull = (alias: string): boolean => text.startsWith(`mcp_${alias}_`);
-    if (text.includes("*") || aliases.some((alias) => text.startsWith(alias) || isFull(alias))) continue;
     const [server = ""] = text.split(".");
+    // A pattern without a dot, such as `*_file`, and `fi*.read` may match the tools of any server.
+    if (server.includes("*")) continue;
+    const isFull = (alias: string): boolean => text.startsWith(`mcp_${alias}_`);
+    if (aliases.some((alias) => text.startsWith(alias) || isFull(alias))) continue;
     diagnostics.push({
       code: "FILE_INVALID",
       severity: "warning",

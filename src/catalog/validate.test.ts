@@ -76,6 +76,27 @@ servers: {own: {command: x}}
   ]);
 });
 
+test("an error in a server causes no errors in the settings that name it", async () => {
+  const broken = join(folder, "broken");
+  mkdirSync(broken);
+  writeFileSync(
+    join(broken, "portolan.yaml"),
+    `gateway:
+  approval: [{servers: [files, other, missing], tools: [files.read]}]
+servers: {files: {comand: x}}
+`,
+  );
+  writeFileSync(
+    join(broken, "manifest.yaml"),
+    "config: {servers: [{alias: other, transport: stdio, comand: x}]}",
+  );
+  const { diagnostics } = await validateFiles([broken]);
+  const messages = diagnostics.map(({ message }) => message);
+  expect(messages.filter((one) => /no server|matches no tool/.test(one))).toEqual([
+    'there is no server "missing"',
+  ]);
+});
+
 test("a folder is checked as a workspace", async () => {
   const empty = join(folder, "empty");
   mkdirSync(empty);

@@ -2,7 +2,7 @@
 // a test can provide its own.
 
 import type { Command } from "commander";
-import type { Catalog, CatalogOptions } from "../catalog/index.ts";
+import type { Catalog, CatalogOptions, FileChange } from "../catalog/index.ts";
 import type { McpConfig, McpConnection } from "../client/index.ts";
 import type {
   FoundGateways,
@@ -58,6 +58,8 @@ export interface CliIo {
   readonly createPrompter: (color: boolean) => Promise<Prompter>;
   /** True if the session has a terminal, whatever stdin is. */
   readonly hasTerminal: () => boolean;
+  /** The process serves calls from now on: its memory is managed for a long run. */
+  readonly beginServing: () => void;
   /** Opens a page in the browser; false when there is none. */
   readonly openBrowser: (url: string) => Promise<boolean>;
 }
@@ -68,6 +70,8 @@ export interface Cli {
   readonly output: Output;
   readonly interrupt: Interrupt;
   readonly options: ServerOptions;
+  /** The config files that this command has written; running gateways trust exactly these changes. */
+  readonly changes: FileChange[];
 }
 
 /** The words of a command line: those of the command itself, and those after `--`, which are a server's command. */

@@ -142,6 +142,7 @@ async function portolan(
       diagnostics: [],
     }),
     importClients: async () => [],
+    beginServing: () => {},
     hasTerminal: () => false,
     createPrompter: async () => ({
       say: () => {},
@@ -210,6 +211,7 @@ describe("the program", () => {
     const unknown = await portolan(["lst"]);
     expect(unknown.code).toBe(2);
     expect(error(unknown)).toMatchObject({ code: "USAGE", hint: "Did you mean list?" });
+    expect(error(await portolan(["stat"]))).toMatchObject({ code: "USAGE", hint: "Did you mean status?" });
     expect((await portolan(["list", URL_TARGET, "--jsn"], { tty: true })).err).toContain(
       "Did you mean --json?",
     );

@@ -65,7 +65,7 @@ export async function run(argv: readonly string[], io: CliIo): Promise<number> {
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return 0;
     // Without a command, commander shows the help and throws this.
     if (thrown instanceof CommanderError && thrown.code === "commander.help") return 2;
-    return reportFailure(thrown instanceof CommanderError ? toUsageError(thrown) : thrown, words, io);
+    return reportFailure(thrown instanceof CommanderError ? toUsageError(thrown, words) : thrown, words, io);
   }
 }
 
@@ -175,7 +175,7 @@ function withExamples(text: string, examples: readonly string[] = []): string {
 }
 
 /** Commander's message, with its "did you mean" as the hint. */
-function toUsageError(error: CommanderError): PortolanError {
+function toUsageError(error: CommanderError, [first = "", second]: readonly string[]): PortolanError {
   const [text = "", suggestion] = error.message.replace(/^error: /, "").split("\n");
   // The text after = may be a secret, even when the option before it is unknown.
   const message = text.replace(/^(unknown option '[^=']*)=.*$/, "$1'");
@@ -183,5 +183,23 @@ function toUsageError(error: CommanderError): PortolanError {
     error.code === "commander.unknownOption"
       ? "To see the options of a command: portolan <command> --help. If the option belongs to a command that starts a server, write it inside the quotes of that command, or write that command after --."
       : undefined;
-  return new PortolanError("USAGE", message, { hint: suggestion?.replace(/^\(|\)$/g, "") ?? forServer });
+  if (first === "secrets" && message === `unknown command '${second}'` && SHOWING.has(second ?? ""))
+    return new PortolanError("USAGE", message, {
+      hint: "No command shows the value of a secret. To see the names: portolan secrets list. To see whether each secret has a value: portolan secrets check",
+    });
+  // Commander prefers a name with fewer other letters to the name that was not typed to its end.
+  const begun = message === `unknown command '${first}'` ? commandsWith(first) : [];
+  const near = begun.length > 0 ? `Did you mean ${begun.join(" or ")}?` : suggestion?.replace(/^\(|\)$/g, "");
+  return new PortolanError("USAGE", message, { hint: near ?? forServer });
+}
+
+/** Words for a command that would show a secret. */
+const SHOWING: ReadonlySet<string> = new Set(["get", "show", "read", "print", "cat", "reveal", "export"]);
+
+const MAX_BEGUN = 3;
+
+/** The commands that begin with these letters. */
+function commandsWith(start: string): string[] {
+  const names = COMMANDS.flatMap(([names]) => names.split(" ")).filter((name) => name.startsWith(start));
+  return names.slice(0, MAX_BEGUN);
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { type ErrorCode, PortolanError } from "../errors/index.ts";
+import { type ErrorCode, PortolanError, START_TIMEOUT_HINT } from "../errors/index.ts";
 import { withShellHint } from "./run-command.ts";
 
 test.each<[ErrorCode, Record<string, unknown>, RegExp]>([
@@ -16,6 +16,14 @@ test.each<[ErrorCode, Record<string, unknown>, RegExp]>([
   expect(hinted.hint).toMatch(expected);
   expect({ ...hinted.toJSON(), hint: "" }).toEqual({ ...error.toJSON(), hint: "" });
   expect(hinted.cause).toBe(1);
+});
+
+test("the hint of a start that took too long names the option, also after other hints", () => {
+  const data = { startTimeoutMs: 300 };
+  const hint = `Look there. ${START_TIMEOUT_HINT}`;
+  const hinted = withShellHint(new PortolanError("SERVER_START_FAILED", "m", { data, hint })).hint;
+  expect(hinted).toMatch(/^Look there\. If .*--start-timeout/);
+  expect(hinted).not.toContain("connectMcp");
 });
 
 test("a hint made for the occasion stays", () => {

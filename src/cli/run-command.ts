@@ -1,11 +1,14 @@
 // Frame of every command: checks the options, listens for signals, shows errors and returns an exit code.
 
 import {
+  CALL_TIMEOUT_HINT,
   ERROR_CODES,
   START_TIMEOUT_HINT,
   type ErrorCode,
   isPortolanError,
+  MAY_HAVE_RUN,
   PortolanError,
+  SLOW_SERVER_HINT,
   toPortolanError,
 } from "../errors/index.ts";
 import { isObject } from "../model/index.ts";
@@ -15,10 +18,14 @@ import { parseServerOptions, type RawOptions } from "./options/parse.ts";
 import { createOutput, exitCodeOf } from "./output/output.ts";
 import { createInterrupt } from "./terminal/interrupt.ts";
 
+const TIMEOUT_HINT =
+  "Increase the time limit: --timeout, or --max-time if the server reports progress. For a server of the workspace, you can also set timeouts in its config.";
+
 /** Hints for the command line, in place of the library's hints about handlers and settings. */
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
-  TIMEOUT:
-    "Increase the time limit: --timeout, or --max-time if the server reports progress. For a server of the workspace, you can also set timeouts in its config.",
+  TIMEOUT: `${MAY_HAVE_RUN} ${TIMEOUT_HINT}`,
+  SERVER_START_FAILED:
+    "To see why the server fails, start its command alone, in a sandbox: portolan list -- <command>",
   MESSAGE_TOO_LARGE:
     "Request less data in one call. For a server of the workspace, you can also raise max_message_bytes in its config.",
   TOOL_NOT_FOUND: "To see the tools of a server: portolan list <server>",
@@ -45,7 +52,7 @@ export async function runCommand(
   try {
     if (raw.json === true && raw.text === true)
       throw new PortolanError("USAGE", "--json cannot be used with --text.");
-    const code = await work({ io, output, interrupt, options: parseServerOptions(raw, io.env) });
+    const code = await work({ io, output, interrupt, options: parseServerOptions(raw, io.env), changes: [] });
     return interrupt.exitCode ?? code;
   } catch (thrown) {
     const { reason } = interrupt.signal as { reason: unknown };
@@ -69,16 +76,17 @@ export function withShellHint(error: PortolanError): PortolanError {
   return hinted;
 }
 
+const SHELL_START_HINT =
+  "If the server is known to start slowly, increase the limit: --start-timeout <time> on the command line, or timeouts.start in the config of the server.";
+
 function hintFor({ code, hint, data, server }: PortolanError): string | undefined {
   const isUsual = hint === ERROR_CODES[code]?.hint;
-  if (
-    code === "SERVER_START_FAILED" &&
-    data["startTimeoutMs"] !== undefined &&
-    (isUsual || hint === START_TIMEOUT_HINT)
-  )
-    return "If the server is known to start slowly, increase the limit: --start-timeout <time> on the command line, or timeouts.start in the config of the server.";
+  if (code === "SERVER_START_FAILED" && data["startTimeoutMs"] !== undefined)
+    return isUsual ? SHELL_START_HINT : hint?.replace(START_TIMEOUT_HINT, SHELL_START_HINT);
   if (hint === HARD_LIMIT_HINT)
-    return "If the call is known to take long, increase the limit with --max-time. For a server of the workspace, you can also set timeouts.max in its config.";
+    return `${MAY_HAVE_RUN} If the call is known to take long, increase the limit with --max-time. For a server of the workspace, you can also set timeouts.max in its config.`;
+  if (hint === SLOW_SERVER_HINT) return TIMEOUT_HINT;
+  if (hint === CALL_TIMEOUT_HINT) return HINTS.TIMEOUT;
   if (!isUsual) return undefined;
   // An error without a server is one of a registry, which has other options.
   if (code === "AUTH_REQUIRED") return server === undefined ? undefined : CREDENTIAL_HINT;

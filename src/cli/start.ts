@@ -8,9 +8,14 @@ import type { Prompter } from "./terminal/prompter.ts";
 import { hasTerminal, openTerminal } from "./terminal/session-terminal.ts";
 import { reportFailure, run } from "./program.ts";
 
+/** The loader of the command. */
+interface Loader {
+  readonly beginServing: () => void;
+}
+
 /** Runs the command line of this process, and ends the process with its exit code. */
-export async function start(): Promise<never> {
-  const io = createIo();
+export async function start({ beginServing }: Loader): Promise<never> {
+  const io = createIo(beginServing);
   const words = process.argv.slice(2);
   const fail = (thrown: unknown): void => process.exit(reportFailure(thrown, words, io));
   process.on("uncaughtException", fail);
@@ -41,7 +46,7 @@ export async function start(): Promise<never> {
   process.exit(code);
 }
 
-function createIo(): CliIo {
+function createIo(beginServing: () => void): CliIo {
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
     version: string;
   };
@@ -87,6 +92,7 @@ function createIo(): CliIo {
       return prompter;
     },
     hasTerminal,
+    beginServing,
     openBrowser: async (url) => (await import("./terminal/open-browser.ts")).openBrowser(url),
   };
 }

@@ -1,11 +1,12 @@
 // The `auth` option of `connectMcp()`: a provider of the caller, or the default one.
 
 import type { OnSecrets, RequestAuth } from "../oauth/index.ts";
-import type { McpConfig, McpOAuth } from "./types.ts";
+import type { TransportConfig } from "./config.ts";
+import type { McpOAuth } from "./types.ts";
 
 /** Loads the default provider only when it is asked for. `onSecrets` receives tokens, so that errors do not show them. */
 export async function toRequestAuth(
-  config: McpConfig,
+  config: TransportConfig,
   server: string,
   onSecrets: OnSecrets,
 ): Promise<RequestAuth | undefined> {

@@ -1,6 +1,7 @@
+import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PortolanError } from "../errors/index.ts";
-import { toServerDefinition } from "./config.ts";
+import { toServerDefinition, type TransportConfig, withTransport } from "./config.ts";
 import type { McpConfig } from "./types.ts";
 
 describe("toServerDefinition", () => {
@@ -8,6 +9,7 @@ describe("toServerDefinition", () => {
     const named = (...args: string[]): string =>
       toServerDefinition({ transport: "stdio", command: "/usr/bin/npx", args }).name;
     expect(named("-y", "@scope/server", "--api-key=s3cret")).toBe("npx @scope/server");
+    expect(named("/n/node_modules/@scope/server/dist/index.mjs")).toBe("npx dist/index.mjs");
     expect(named("--token", "https://user:pw@host/")).toBe("npx");
     expect(toServerDefinition({ transport: "http", url: "https://u:pw@h.test/mcp?token=s" }).name).toBe(
       "https://h.test/mcp",
@@ -18,9 +20,24 @@ describe("toServerDefinition", () => {
     const { limits } = toServerDefinition({
       transport: "stdio",
       command: "x",
-      limits: { requestTimeoutMs: 5 },
+      limits: { requestTimeoutMs: 5, maxMessageBytes: undefined },
     });
     expect(limits).toMatchObject({ requestTimeoutMs: 5, maxMessageBytes: 10 * 1024 * 1024 });
+  });
+
+  it.each([
+    ["ws", resolve("ws")],
+    [".", process.cwd()],
+    ["/tmp/ws", "/tmp/ws"],
+    [undefined, undefined],
+  ])("makes an absolute path of the working folder %s", (cwd, absolute) => {
+    const { endpoint } = toServerDefinition({ transport: "stdio", command: "x", cwd });
+    expect(endpoint).toMatchObject({ cwd: absolute });
+  });
+
+  it.each([false, "off", { mode: "off" }] as const)("reads the sandbox %j as off", (sandbox) => {
+    const { launch } = toServerDefinition({ transport: "stdio", command: "x", sandbox });
+    expect(launch?.sandbox).toEqual({ mode: "off" });
   });
 
   it("reports every problem at once", () => {
@@ -31,7 +48,7 @@ describe("toServerDefinition", () => {
       era: "old",
       limits: { foo: 1, maxPages: -1 },
     };
-    const thrown = catchError(() => toServerDefinition(config as unknown as McpConfig));
+    const thrown = catchError(() => toServerDefinition(config as unknown as TransportConfig));
     expect(thrown.code).toBe("CONFIG_INVALID");
     expect(thrown.data.problems).toHaveLength(5);
   });
@@ -49,8 +66,56 @@ describe("toServerDefinition", () => {
     ["a WebSocket with a fragment", { transport: "websocket", url: "ws://x/#y" }],
     ["a WebSocket at an HTTP URL", { transport: "websocket", url: "http://x" }],
   ])("refuses %s", (_name, config) => {
-    expect(catchError(() => toServerDefinition(config as unknown as McpConfig)).code).toBe("CONFIG_INVALID");
+    expect(catchError(() => toServerDefinition(config as unknown as TransportConfig)).code).toBe(
+      "CONFIG_INVALID",
+    );
   });
+});
+
+describe("withTransport", () => {
+  it.each([
+    ["a command", { command: "node" }, "stdio"],
+    ["an http URL", { url: "http://h.test/mcp" }, "http"],
+    ["an https URL", { url: "https://h.test/mcp" }, "http"],
+    ["a ws URL", { url: "ws://h.test/mcp" }, "websocket"],
+    ["a wss URL", { url: "WSS://h.test/mcp" }, "websocket"],
+    ["a transport", { transport: "sse" as const, url: "http://h.test/sse" }, "sse"],
+    ["an undefined transport", { transport: undefined, command: "node" }, "stdio"],
+  ])("of a config with %s", (_name, config, transport) => {
+    expect(toServerDefinition(withTransport(config)).endpoint.transport).toBe(transport);
+  });
+
+  it.each([
+    ["neither a command nor a URL", {}, "the config must have a command or a url"],
+    [
+      "a command and a URL",
+      { command: "node", url: "http://h.test/mcp" },
+      "url belongs to transport http, sse or websocket",
+    ],
+    [
+      "transport http with a command",
+      { transport: "http", url: "http://h.test/mcp", command: "node" },
+      "command belongs to transport stdio",
+    ],
+    ["a URL with args", { url: "http://h.test/mcp", args: [] }, "args belongs to transport stdio"],
+    [
+      "an unknown limit",
+      { command: "node", limits: { requestTimeout: 1 } },
+      'limits.requestTimeout is not a known limit. Did you mean "requestTimeoutMs"?',
+    ],
+    ["a URL without a scheme", { url: "h.test/mcp" }, "url must be an absolute URL"],
+    ["another scheme", { url: "ftp://h.test" }, "url must begin with http:// or https://"],
+  ])("leads to an error for %s", (_name, config, problem) => {
+    const error = catchError(() => toServerDefinition(withTransport(config as McpConfig)));
+    expect(error.data.problems).toEqual([problem]);
+  });
+});
+
+it("refuses roots that are paths", () => {
+  const handlers = { roots: [{ uri: "/a b" }, { uri: "file:///a" }] };
+  const error = catchError(() => toServerDefinition({ transport: "stdio", command: "x", handlers }));
+  expect(error.data.problems).toEqual(['handlers.roots[0].uri must be a URI such as "file:///workspace"']);
+  expect(error.hint).toBe('Write "file:///a%20b".');
 });
 
 function catchError(run: () => unknown): PortolanError {

@@ -1,18 +1,20 @@
 // Validates the config of `connectMcp()` and converts it to a server definition.
 
-import { HTTP_SCHEMES, WEBSOCKET_SCHEMES } from "../base/net/urls.ts";
-import { hintOf, PortolanError, problemsOf } from "../errors/index.ts";
+import { resolve } from "node:path";
+import { HTTP_SCHEMES, isWebSocketUrl, WEBSOCKET_SCHEMES } from "../base/net/urls.ts";
+import { didYouMean, hintOf, PortolanError, problemsOf } from "../errors/index.ts";
 import {
   DEFAULT_LIMITS,
   type Endpoint,
   isObject,
   type LaunchSettings,
   type Limits,
+  type SandboxConfig,
   type ServerDefinition,
   toCommandLine,
 } from "../model/index.ts";
-import { ANY_CONFIG, HTTP_CONFIG, STDIO_CONFIG } from "./options.ts";
-import type { McpConfig, McpStdioConfig } from "./types.ts";
+import { ANY_CONFIG, configProblems, HTTP_CONFIG, STDIO_CONFIG } from "./options.ts";
+import type { McpConfig, McpHttpConfig, McpStdioConfig } from "./types.ts";
 
 const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
   ["http", HTTP_SCHEMES],
@@ -20,13 +22,30 @@ const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
   ["websocket", WEBSOCKET_SCHEMES],
 ]);
 
-export function toServerDefinition(config: McpConfig): ServerDefinition {
+/** A config whose transport is known. */
+export type TransportConfig =
+  | (McpStdioConfig & { transport: "stdio" })
+  | (McpHttpConfig & { transport: "http" | "sse" | "websocket" });
+
+/** Adds the default transport. A config without command and url is returned unchanged; `toServerDefinition()` refuses it. */
+export function withTransport(config: McpConfig): TransportConfig {
+  const transport = isObject(config) ? (config.transport ?? defaultTransport(config)) : undefined;
+  return (transport === undefined ? config : { ...config, transport }) as TransportConfig;
+}
+
+function defaultTransport({ command, url }: { command?: unknown; url?: unknown }): string | undefined {
+  if (command !== undefined) return "stdio";
+  if (url === undefined) return undefined;
+  return typeof url === "string" && isWebSocketUrl(url) ? "websocket" : "http";
+}
+
+export function toServerDefinition(config: TransportConfig): ServerDefinition {
   const inTable = !isObject(config)
     ? []
     : config.transport === "stdio"
-      ? problemsOf(config, STDIO_CONFIG)
+      ? configProblems(config, STDIO_CONFIG, { table: HTTP_CONFIG, transport: "http, sse or websocket" })
       : PROTOCOLS.has(config.transport)
-        ? problemsOf(config, HTTP_CONFIG)
+        ? configProblems(config, HTTP_CONFIG, { table: STDIO_CONFIG, transport: "stdio" })
         : problemsOf(config, ANY_CONFIG);
   const problems = inTable.map(({ message }) => message);
   const endpoint = readEndpoint(config, problems);
@@ -53,13 +72,15 @@ export function toServerDefinition(config: McpConfig): ServerDefinition {
 }
 
 function toLaunch({ sandbox, cwd }: McpStdioConfig): LaunchSettings {
-  return {
-    sandbox: typeof sandbox === "string" ? { mode: sandbox } : sandbox,
-    cwdImplied: cwd === undefined,
-  };
+  return { sandbox: toSandbox(sandbox), cwdImplied: cwd === undefined };
 }
 
-function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefined {
+export function toSandbox(sandbox: McpStdioConfig["sandbox"]): SandboxConfig | undefined {
+  if (sandbox === false) return { mode: "off" };
+  return typeof sandbox === "string" ? { mode: sandbox } : sandbox;
+}
+
+function readEndpoint(config: TransportConfig, problems: string[]): Endpoint | undefined {
   if (!isObject(config)) {
     problems.push("the config must be an object");
     return undefined;
@@ -76,11 +97,19 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
     }
     if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings without NUL");
     if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be the path of a folder");
-    return { transport: "stdio", command, args, env, cwd };
+    // The sandbox needs an absolute path, and the program can change its working folder later.
+    return {
+      transport: "stdio",
+      command,
+      args,
+      env,
+      cwd: typeof cwd === "string" ? resolve(cwd) : undefined,
+    };
   }
   const protocols = PROTOCOLS.get(config.transport);
   if (protocols === undefined) {
-    problems.push('transport must be "stdio", "http", "sse" or "websocket"');
+    if (config.transport === undefined) problems.push("the config must have a command or a url");
+    else problems.push('transport must be "stdio", "http", "sse" or "websocket"');
     return undefined;
   }
   const { url, headers } = config;
@@ -102,13 +131,19 @@ function readEndpoint(config: McpConfig, problems: string[]): Endpoint | undefin
   return { transport: config.transport, url, headers };
 }
 
-function readLimits(given: Partial<Limits> | undefined, problems: string[]): Limits {
+function readLimits(given: McpConfig["limits"], problems: string[]): Limits {
+  const limits: Record<string, number> = { ...DEFAULT_LIMITS };
   for (const [name, value] of Object.entries(given ?? {})) {
-    if (!Object.hasOwn(DEFAULT_LIMITS, name)) problems.push(`limits.${name} is not a known limit`);
-    else if (typeof value !== "number" || !(value >= 0))
+    if (value === undefined) continue;
+    if (!Object.hasOwn(DEFAULT_LIMITS, name)) {
+      const known = Object.keys(DEFAULT_LIMITS);
+      const which = didYouMean(name, known) ?? `The limits are ${known.join(", ")}.`;
+      problems.push(`limits.${name} is not a known limit. ${which}`);
+    } else if (typeof value !== "number" || !(value >= 0))
       problems.push(`limits.${name} must be a number of at least 0`);
+    else limits[name] = value;
   }
-  return { ...DEFAULT_LIMITS, ...given };
+  return limits as unknown as Limits;
 }
 
 function isStringMap(value: unknown): boolean {
@@ -123,7 +158,7 @@ function defaultName(endpoint: Endpoint): string {
   if (endpoint.transport === "stdio") {
     const { command, args } = toCommandLine(endpoint);
     const program = command.split(/[\\/]/).at(-1) ?? command;
-    const subject = args.find((arg) => /^@?[A-Za-z0-9._/-]+$/.test(arg) && !arg.startsWith("-"));
+    const subject = args.find((arg) => /^[@A-Za-z0-9._/-]+$/.test(arg) && !arg.startsWith("-"));
     return [program, subject?.split("/").slice(-2).join("/")].filter(Boolean).join(" ").slice(0, 80);
   }
   const { origin, pathname } = new URL(endpoint.url);

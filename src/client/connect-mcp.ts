@@ -4,7 +4,7 @@ import { type Diagnostic, guardCallback } from "../errors/index.ts";
 import { IN_PROGRAM, type Implementation } from "../model/index.ts";
 import { createEraMemory, openUpstream } from "../upstream/index.ts";
 import { toRequestAuth } from "./auth.ts";
-import { toServerDefinition } from "./config.ts";
+import { toServerDefinition, withTransport } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 import type { McpConfig, McpConnection, McpStdioConfig } from "./types.ts";
@@ -30,7 +30,8 @@ export function connectMcp(config: McpConfig): Promise<McpConnection> {
 }
 
 /** Like `connectMcp()`. Without `grantCommand`, hints about the sandbox name options of the command line. */
-export async function connectServer(config: McpConfig, grantCommand?: string): Promise<McpConnection> {
+export async function connectServer(from: McpConfig, grantCommand?: string): Promise<McpConnection> {
+  const config = withTransport(from);
   const given = toServerDefinition(config);
   const launch =
     grantCommand === undefined && given.launch ? { ...given.launch, modeName: "" } : given.launch;

@@ -4,6 +4,7 @@ import type * as Zod from "zod";
 import {
   changedError,
   type Diagnostic,
+  didYouMean,
   guardCallback,
   invalidArguments,
   isPortolanError,
@@ -51,6 +52,8 @@ export interface ConnectionOptions {
   readonly report: Report;
   /** The server of a tool, where the upstream consists of several. */
   readonly serverOf?: (tool: string) => string | undefined;
+  /** Why a tool that some server has is not offered. */
+  readonly reasonOf?: (tool: string) => string | undefined;
 }
 
 interface Listed<T> {
@@ -170,7 +173,8 @@ export class Connection implements McpConnection {
     from: Pick<Upstream, "request"> = this.#upstream,
   ): Promise<ReadResourceResult> {
     checkRequestOptions(options);
-    this.#need("resources");
+    // One server of several has capabilities of its own. If it is down, its error says why.
+    if (from === this.#upstream) this.#need("resources");
     try {
       const call = this.#call("resources/read", { uri }, options);
       return (await this.#request(call, from)) as ReadResourceResult;
@@ -253,11 +257,19 @@ export class Connection implements McpConnection {
     event: E,
     listener: (...args: ConnectionEvents[E]) => void,
   ): () => void {
+    // A misspelt name would never be emitted.
+    if (!EVENTS.includes(event)) {
+      const given: unknown = event;
+      const name = String(given).slice(0, 100);
+      const hint = didYouMean(name, EVENTS) ?? `The events are ${EVENTS.join(", ")}.`;
+      throw new PortolanError("INPUT_INVALID", `There is no event ${JSON.stringify(name)}.`, { hint });
+    }
     return this.#upstream.on(event, guardCallback(`on("${event}")`, listener, this.#options.report));
   }
 
   close(): Promise<void> {
     this.#isClosed = true;
+    for (const list of [this.#tools, this.#prompts, this.#resources, this.#templates]) list.invalidate();
     return this.#upstream.close();
   }
 
@@ -300,7 +312,7 @@ export class Connection implements McpConnection {
     const found = tools.get(name) ?? (await this.#tools.get({ signal, timeoutMs, refresh: true })).get(name);
     if (found !== undefined) return found;
     const server = this.#options.serverOf === undefined ? this.#upstream.name : undefined;
-    throw unknownTool({ server, name, known: tools.keys() });
+    throw unknownTool({ server, name, known: tools.keys(), reason: this.#options.reasonOf?.(name) });
   }
 
   #serverOf(tool: string): string {
@@ -355,7 +367,8 @@ export class Connection implements McpConnection {
     load: LoadOptions,
   ): Promise<Listed<JsonObject>> {
     const { era, capabilities } = this.#upstream.describe();
-    if (capabilities[capability] === undefined) return { value: [], ttlMs: Infinity };
+    // After close(), the request rejects.
+    if (capabilities[capability] === undefined && !this.#isClosed) return { value: [], ttlMs: Infinity };
     const source = { name: this.#upstream.name, request: (call: Call) => this.#request(call) };
     const { items, ttlMs } = await listAll(source, field, this.#call(method, {}, load), {
       maxPages: this.#options.limits.maxPages,
@@ -402,11 +415,24 @@ export class Connection implements McpConnection {
   }
 
   #unsupported(what: string): PortolanError {
-    return new PortolanError("NOT_SUPPORTED", `${this.#upstream.name} does not offer ${what}`, {
-      server: this.#upstream.name,
+    const { name: server } = this.#upstream;
+    if (this.#options.serverOf === undefined)
+      return new PortolanError("NOT_SUPPORTED", `${server} does not offer ${what}`, { server });
+    // The capabilities of other servers are unknown.
+    return new PortolanError("NOT_SUPPORTED", `No server of this workspace that is ready offers ${what}.`, {
+      hint: "A server that is starting or has failed may offer them. To see the state of the servers: workspace.health() in a program, portolan status in a terminal.",
     });
   }
 }
+
+const EVENTS: readonly (keyof ConnectionEvents)[] = [
+  "toolsChanged",
+  "promptsChanged",
+  "resourcesChanged",
+  "resourceUpdated",
+  "log",
+  "stateChanged",
+];
 
 const CLOSED_HINT = "The program has closed this connection; connect again.";
 

@@ -15,6 +15,13 @@ test("the error of a Portolan gateway has the code, hint and server that it send
   });
 });
 
+test("the error of a Portolan gateway says that a call did not run", () => {
+  const data = { code: "TIMEOUT", hint: "", neverRan: true, retryAfterMs: 7 };
+  expect(fromGateway(answered(data))).toMatchObject({
+    data: { neverRan: true, retryAfterMs: 7, rpcData: data },
+  });
+});
+
 test.each([
   undefined,
   "text",

@@ -12,12 +12,16 @@ export function fromGateway(thrown: unknown, { keepsServer = false } = {}): unkn
   if (!isPortolanError(thrown) || thrown.code !== "RPC_ERROR") return thrown;
   const { rpcData } = thrown.data;
   if (!isObject(rpcData) || !isErrorCode(rpcData.code) || typeof rpcData.hint !== "string") return thrown;
-  const { code, hint, server, tool } = rpcData;
+  const { code, hint, server, tool, neverRan, retryAfterMs } = rpcData;
   return new PortolanError(code, thrown.message, {
     server: typeof server === "string" && !keepsServer ? server : thrown.server,
     tool: typeof tool === "string" ? tool : thrown.tool,
     hint,
-    data: thrown.data,
+    data: {
+      ...thrown.data,
+      ...(neverRan === true ? { neverRan } : {}),
+      ...(typeof retryAfterMs === "number" ? { retryAfterMs } : {}),
+    },
     cause: thrown,
   });
 }

@@ -6,11 +6,14 @@ import {
   type ElicitResult,
   isObject,
   type JsonObject,
+  type Root,
   type SampleRequest,
+  type SampleResult,
 } from "../model/index.ts";
 import { callbackFailed, type Diagnostic, PortolanError, type Report } from "../errors/index.ts";
 import { createValidator, formatProblem } from "../schema/index.ts";
 import type { ServerRequest, ServerRequestHandler } from "../upstream/index.ts";
+import { kindOf, ROOTS_KIND } from "./options.ts";
 import type { McpHandlers } from "./types.ts";
 
 export function toCapabilities(handlers: McpHandlers): JsonObject {
@@ -57,18 +60,20 @@ function answerWith(handlers: McpHandlers): ServerRequestHandler {
       // A server of an earlier revision than 2025-11-25 sends no mode.
       const request = { ...params, mode: params.mode ?? "form" } as ElicitRequest;
       const answer: unknown = await handlers.elicit(request, { signal });
-      if (!isElicitResult(answer)) throw new InvalidAnswer("has no valid action", server, ACTION_HINT);
+      if (!isElicitResult(answer))
+        throw new InvalidAnswer("elicit", "has no valid action", server, ACTION_HINT);
       if (answer.action !== "accept" || request.mode === "url") return answer;
       const content = withDefaults(params, answer.content);
       await checkContent(content, params.requestedSchema, server);
       return { ...answer, content };
     }
-    if (method === "sampling/createMessage" && handlers.sample !== undefined)
-      return handlers.sample(params as SampleRequest, { signal });
-    if (method === "roots/list" && handlers.roots !== undefined) {
-      const roots = typeof handlers.roots === "function" ? await handlers.roots() : handlers.roots;
-      return { roots: [...roots] };
+    if (method === "sampling/createMessage" && handlers.sample !== undefined) {
+      const answer: SampleResult = await handlers.sample(params as SampleRequest, { signal });
+      await checkSample(answer, server);
+      return answer;
     }
+    if (method === "roots/list" && handlers.roots !== undefined)
+      return { roots: [...(await readRoots(handlers.roots, server))] };
     return undefined;
   };
 }
@@ -76,9 +81,10 @@ function answerWith(handlers: McpHandlers): ServerRequestHandler {
 /** The folders of `handlers.roots`, which the sandbox of a server grants. Without them, no server can be started as intended. */
 export async function rootFolders({ roots = [] }: McpHandlers): Promise<string[]> {
   try {
-    const granted = typeof roots === "function" ? await roots() : roots;
+    const granted = await readRoots(roots);
     return granted.flatMap(({ uri }) => (/^file:\/\/\//i.test(uri) ? [fileURLToPath(uri)] : []));
   } catch (cause) {
+    if (cause instanceof InvalidAnswer) throw cause;
     if (typeof roots !== "function")
       throw new PortolanError("CONFIG_INVALID", `handlers.roots is not valid: ${String(cause)}`, {
         hint: 'Write a list of roots such as { uri: "file:///workspace" }.',
@@ -92,16 +98,33 @@ export async function rootFolders({ roots = [] }: McpHandlers): Promise<string[]
   }
 }
 
+/** The options are checked before; the answer of a function is checked here. */
+async function readRoots(
+  roots: NonNullable<McpHandlers["roots"]>,
+  server?: string,
+): Promise<readonly Root[]> {
+  if (typeof roots !== "function") return roots;
+  const answer = await roots();
+  const [problem] = ROOTS_KIND(answer, "roots");
+  if (problem !== undefined)
+    throw new InvalidAnswer("roots", `is not valid: ${problem.message}`, server, problem.hint ?? ROOTS_HINT);
+  return answer;
+}
+
+const ROOTS_HINT = 'Return a list of roots such as { uri: "file:///workspace" }.';
 const ACTION_HINT =
   'Return { action: "accept", content: { … } }, { action: "decline" } or { action: "cancel" }. The server got "cancel".';
 const CONTENT_HINT =
   'Return content that matches request.requestedSchema, or { action: "decline" }. The server got "cancel".';
 
-/** An answer of `handlers.elicit` that is not sent to the server. */
+const SAMPLE_HINT =
+  'Return { role: "assistant", content: { type: "text", text: "…" }, model: "…" }. The server got an error.';
+
+/** An answer of a handler that is not sent to the server. */
 class InvalidAnswer extends PortolanError {
-  constructor(problem: string, server: string | undefined, hint: string) {
+  constructor(name: keyof McpHandlers, problem: string, server: string | undefined, hint: string) {
     const to = server === undefined ? "" : ` to server "${server}"`;
-    super("CALLBACK_FAILED", `The answer of the function "handlers.elicit"${to} ${problem}.`, {
+    super("CALLBACK_FAILED", `The answer of the function "handlers.${name}"${to} ${problem}.`, {
       server,
       hint,
     });
@@ -121,7 +144,45 @@ async function checkContent(content: JsonObject, schema: unknown, server: string
   const checked = (await createValidator(schema)).check(content);
   if (checked.valid !== false) return;
   const problems = checked.problems.map(formatProblem).join("; ");
-  throw new InvalidAnswer(`does not match the requested form: ${problems}`, server, CONTENT_HINT);
+  const problem = `does not match the requested form: ${problems}`;
+  throw new InvalidAnswer("elicit", problem, server, CONTENT_HINT);
+}
+
+const STRING = { type: "string" };
+/** A block of another type is passed on as it is. */
+const SAMPLE_BLOCK = {
+  type: "object",
+  required: ["type"],
+  properties: { type: STRING },
+  allOf: [
+    { if: ofType("text"), then: { required: ["text"], properties: { text: STRING } } },
+    ...["image", "audio"].map((type) => ({
+      if: ofType(type),
+      then: { required: ["data", "mimeType"], properties: { data: STRING, mimeType: STRING } },
+    })),
+  ],
+};
+
+function ofType(type: string): JsonObject {
+  return { required: ["type"], properties: { type: { const: type } } };
+}
+
+async function checkSample(answer: unknown, server: string | undefined): Promise<void> {
+  if (!isObject(answer))
+    throw new InvalidAnswer("sample", `is ${kindOf(answer)}, not an object`, server, SAMPLE_HINT);
+  const schema = {
+    type: "object",
+    required: ["role", "content", "model"],
+    properties: {
+      role: { enum: ["user", "assistant"] },
+      content: Array.isArray(answer.content) ? { type: "array", items: SAMPLE_BLOCK } : SAMPLE_BLOCK,
+      model: STRING,
+    },
+  };
+  const checked = (await createValidator(schema)).check(answer);
+  if (checked.valid !== false) return;
+  const problems = checked.problems.map(formatProblem).join("; ");
+  throw new InvalidAnswer("sample", `is not valid: ${problems}`, server, SAMPLE_HINT);
 }
 
 /** Fills fields that the user left empty with the defaults of the form. */

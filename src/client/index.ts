@@ -1,6 +1,7 @@
 // Public exports of the client room: `connectMcp()` and the connection that it returns.
 
 export { connectMcp, connectServer } from "./connect-mcp.ts";
+export { toSandbox, type TransportConfig } from "./config.ts";
 export { Connection } from "./connection.ts";
 export { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 export { checkRequestOptions, HANDLERS_KIND, REQUEST_OPTIONS } from "./options.ts";

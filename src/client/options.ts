@@ -1,10 +1,13 @@
 // The options of `connectMcp()` and of requests, as tables of their kinds.
 
+import { isAbsolute } from "node:path";
+import { pathToFileURL } from "node:url";
 import {
   OPTION_KINDS,
   type OptionKind,
   type OptionTable,
   optionsError,
+  problemsOf,
   type PortolanError,
 } from "../errors/index.ts";
 import { type ClientKey, type IdentityProvider, isObject, type TokenExchange } from "../model/index.ts";
@@ -20,10 +23,25 @@ import type {
 const { anything, callback, either, fields, flag, list, milliseconds, object, oneOf, signal, text, texts } =
   OPTION_KINDS;
 
+/** `C:` is a drive and no scheme. */
+const URI = /^[a-z][a-z0-9+.-]+:/i;
+
+const root: OptionKind = (value, path) => {
+  if (!isObject(value)) return object(value, path);
+  const { uri } = value;
+  if (typeof uri === "string" && URI.test(uri)) return [];
+  const isPath = typeof uri === "string" && isAbsolute(uri);
+  const hint = isPath ? `Write ${JSON.stringify(pathToFileURL(uri).href)}.` : undefined;
+  return [{ message: `${path}.uri must be a URI such as "file:///workspace"`, hint }];
+};
+
+/** The kind of `handlers.roots`, and of the answer of such a function. */
+export const ROOTS_KIND: OptionKind = list(root);
+
 const HANDLERS: OptionTable<McpHandlers> = {
   elicit: callback,
   sample: callback,
-  roots: either(callback, list(object)),
+  roots: either(callback, ROOTS_KIND),
 };
 
 /** The kind of `handlers`, here and in the options of a workspace. */
@@ -108,6 +126,22 @@ export const HTTP_CONFIG: OptionTable<McpHttpConfig> = {
   headers: anything,
   auth: either(provider, fields(OAUTH)),
 };
+
+/** The problems of a config, whose transport is known. `others` is the table of the other transports. */
+export function configProblems(
+  config: object,
+  table: Readonly<Record<string, OptionKind>>,
+  others: { readonly table: object; readonly transport: string },
+): ReturnType<OptionKind> {
+  const isOther = (name: string): boolean => !Object.hasOwn(table, name) && Object.hasOwn(others.table, name);
+  const entries = Object.entries(config).filter(([, value]) => value !== undefined);
+  return [
+    ...entries.flatMap(([name]) =>
+      isOther(name) ? [{ message: `${name} belongs to transport ${others.transport}` }] : [],
+    ),
+    ...problemsOf(Object.fromEntries(entries.filter(([name]) => !isOther(name))), table),
+  ];
+}
 
 /** The options of every transport, for a config whose transport is missing or wrong. */
 export const ANY_CONFIG: OptionTable<Omit<McpStdioConfig, "transport"> & McpHttpConfig> = {

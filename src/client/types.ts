@@ -36,67 +36,76 @@ import type { UpstreamStats } from "../upstream/index.ts";
 
 /** Answers to server requests, for both protocol eras. Requests without a handler are declined. */
 export interface McpHandlers {
-  elicit?(request: ElicitRequest, context: { signal: AbortSignal }): Promise<ElicitResult> | ElicitResult;
-  sample?(request: SampleRequest, context: { signal: AbortSignal }): Promise<SampleResult> | SampleResult;
-  roots?: readonly Root[] | (() => Promise<readonly Root[]> | readonly Root[]);
+  elicit?:
+    | ((request: ElicitRequest, context: { signal: AbortSignal }) => Promise<ElicitResult> | ElicitResult)
+    | undefined;
+  sample?:
+    | ((request: SampleRequest, context: { signal: AbortSignal }) => Promise<SampleResult> | SampleResult)
+    | undefined;
+  roots?: readonly Root[] | (() => Promise<readonly Root[]> | readonly Root[]) | undefined;
 }
 
 /** The options of a connection that do not depend on its transport. */
 export interface McpOptions {
   /** The name of this server in errors and logs. Default: the program and its first argument that is no option, or the URL. */
-  name?: string;
+  name?: string | undefined;
   /** Protocol era: negotiated ("auto"), or fixed. */
-  era?: EraPin;
-  limits?: Partial<Limits>;
-  clientInfo?: Implementation;
-  handlers?: McpHandlers;
+  era?: EraPin | undefined;
+  limits?: { readonly [Name in keyof Limits]?: Limits[Name] | undefined } | undefined;
+  clientInfo?: Implementation | undefined;
+  handlers?: McpHandlers | undefined;
   /** Lowest level of log messages that the server should send; they arrive as the "log" event. */
-  logLevel?: LogLevel;
+  logLevel?: LogLevel | undefined;
   /** Receive notifications of changed lists and resources. `false` saves a stream in one-shot programs. Default: true. */
-  watch?: boolean;
+  watch?: boolean | undefined;
   /** After a crash, a lost connection or a 5xx, repeat calls of tools whose annotations declare them read-only or idempotent. Default: false. */
-  retryHinted?: boolean;
+  retryHinted?: boolean | undefined;
   /** Aborts connecting: it rejects at once with `CANCELLED`, and a process that was started ends in the background. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /** Receives warnings. Default: `process.emitWarning`. */
-  onDiagnostic?: (diagnostic: Diagnostic) => void;
+  onDiagnostic?: ((diagnostic: Diagnostic) => void) | undefined;
 }
 
 /** A server that is a program, started in a sandbox. */
 export interface McpStdioConfig extends McpOptions {
-  transport: "stdio";
+  /** A config with a command always uses stdio. */
+  transport?: "stdio" | undefined;
   command: string;
-  args?: readonly string[];
-  env?: Readonly<Record<string, string>>;
-  cwd?: string;
+  args?: readonly string[] | undefined;
+  env?: Readonly<Record<string, string>> | undefined;
+  /** Working folder of the program. A relative path starts at the working folder of this process, which is the default. */
+  cwd?: string | undefined;
   /**
    * Sandbox of the program. The default profile allows a read-only system and its own folder, a private HOME and /tmp, no network,
-   * and the folders of `handlers.roots`. "off" runs the program with all rights of this process.
+   * and the folders of `handlers.roots`. "off" or false runs the program with all rights of this process.
    */
-  sandbox?: SandboxMode | SandboxConfig;
+  sandbox?: SandboxMode | SandboxConfig | false | undefined;
   /** Reports what is installed before the start, such as a package, and the progress of downloads. */
-  onInstalling?: (what: string, bytes?: { readonly received: number; readonly total?: number }) => void;
+  onInstalling?:
+    | ((what: string, bytes?: { readonly received: number; readonly total?: number }) => void)
+    | undefined;
   /** Receives the stderr output of the server. Errors contain its last lines anyway. */
-  onStderr?: (text: string) => void;
+  onStderr?: ((text: string) => void) | undefined;
 }
 
 /** A server behind a URL. */
 export interface McpHttpConfig extends McpOptions {
-  transport: "http" | "sse" | "websocket";
+  /** Default: "websocket" for a ws:// or wss:// URL, otherwise "http". */
+  transport?: "http" | "sse" | "websocket" | undefined;
   url: string;
-  headers?: Readonly<Record<string, string>>;
+  headers?: Readonly<Record<string, string>> | undefined;
   /** Logs in to a server behind OAuth: settings of the default provider, or a provider of your own. */
-  auth?: McpOAuth | RequestAuth;
+  auth?: McpOAuth | RequestAuth | undefined;
 }
 
 /** Settings of the default provider of `auth`. */
 export interface McpOAuth extends OAuthSettings {
   /** Takes a person to the login page. Without it, a server that needs a login fails with AUTH_REQUIRED. */
-  openLoginPage?: OpenLoginPage;
+  openLoginPage?: OpenLoginPage | undefined;
   /** Shows a device code, which takes the place of the login page where the authorization server offers it. */
-  showDeviceCode?: ShowDeviceCode;
+  showDeviceCode?: ShowDeviceCode | undefined;
   /** Where tokens are kept. Default: in this process only. */
-  store?: CredentialStore;
+  store?: CredentialStore | undefined;
 }
 
 /** How to reach one server: a program to start, or a URL. */
@@ -105,21 +114,27 @@ export type McpConfig = McpStdioConfig | McpHttpConfig;
 /** The options of one request: abort signal, timeout and progress. */
 export interface RequestOptions {
   /** Aborts the request: it rejects at once with `CANCELLED`, and the server is notified. */
-  signal?: AbortSignal;
+  signal?: AbortSignal | undefined;
   /**
    * Fails when neither the result nor progress arrives for this long, in ms; 0 means no limit. The time stops while a handler of the
    * program answers a server request of this call, and begins anew with the answer. Default: `limits.requestTimeoutMs`.
    */
-  timeoutMs?: number;
+  timeoutMs?: number | undefined;
   /**
    * Fails after this long, in ms, even if progress is reported or a handler still answers; 0 means no limit. A login that a person
    * has to finish makes both limits begin anew. Default: `limits.maxRequestMs`.
    */
-  maxTimeoutMs?: number;
+  maxTimeoutMs?: number | undefined;
   /** Receives the progress that the server reports. */
-  onProgress?: (progress: Progress) => void;
+  onProgress?: ((progress: Progress) => void) | undefined;
   /** Sent to the server as `_meta`. */
-  meta?: JsonObject;
+  meta?: JsonObject | undefined;
+}
+
+/** The options of a list. */
+export interface ListOptions extends RequestOptions {
+  /** Request the list from the server again. Default: only after it has changed. */
+  refresh?: boolean | undefined;
 }
 
 /** A tool in the form that agent frameworks expect. */
@@ -151,7 +166,7 @@ export interface ToolExecute {
 
 /** The options of `execute()`: those of a request, and the abort signal by the name that the AI SDK uses. */
 export interface ToolCallOptions extends RequestOptions {
-  abortSignal?: AbortSignal;
+  abortSignal?: AbortSignal | undefined;
 }
 
 /** A whole tool result, with its text form beside it. `text` is an inherited getter: a copy such as `{ ...result }` lacks it. */
@@ -189,21 +204,19 @@ export interface McpConnection extends AsyncDisposable {
   /** Counters of this connection: requests in flight, late answers, noise, restarts. */
   stats(): UpstreamStats;
 
-  listTools(options?: { prefix?: string; refresh?: boolean } & RequestOptions): Promise<Tool[]>;
+  listTools(options?: { prefix?: string | undefined } & ListOptions): Promise<Tool[]>;
   /** The tools as the server defined them, unknown fields included. */
-  listToolDefinitions(options?: { refresh?: boolean } & RequestOptions): Promise<ToolDefinition[]>;
+  listToolDefinitions(options?: ListOptions): Promise<ToolDefinition[]>;
   /** Calls a tool by the name that the server gave it. Returns the whole result, also an error result. */
   callTool(name: string, input?: object, options?: RequestOptions): Promise<ToolResult>;
 
-  listResources(options?: { refresh?: boolean } & RequestOptions): Promise<ResourceDefinition[]>;
-  listResourceTemplates(
-    options?: { refresh?: boolean } & RequestOptions,
-  ): Promise<ResourceTemplateDefinition[]>;
+  listResources(options?: ListOptions): Promise<ResourceDefinition[]>;
+  listResourceTemplates(options?: ListOptions): Promise<ResourceTemplateDefinition[]>;
   readResource(uri: string, options?: RequestOptions): Promise<ReadResourceResult>;
   /** Emits `resourceUpdated` for this URI until the returned function is called. */
   subscribe(uri: string): Promise<() => Promise<void>>;
 
-  listPrompts(options?: { refresh?: boolean } & RequestOptions): Promise<PromptDefinition[]>;
+  listPrompts(options?: ListOptions): Promise<PromptDefinition[]>;
   getPrompt(name: string, args?: Record<string, string>, options?: RequestOptions): Promise<GetPromptResult>;
   complete(
     ref: { prompt: string } | { resource: string },

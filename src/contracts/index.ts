@@ -20,6 +20,7 @@ export {
 } from "./contract/call-context.ts";
 export { runExamples } from "./contract/examples.ts";
 export type { DriverEntry } from "./contract-set.ts";
+export { checkContractCall, checkRegistered } from "./check-input.ts";
 export { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 export {
   defineDriver,
@@ -41,6 +42,7 @@ export type { Change, Difference, Step } from "./diff/changes.ts";
 export { checkBump } from "./diff/check-version.ts";
 export { diffContracts } from "./diff/diff-contracts.ts";
 export { diffDrivers } from "./diff/diff-drivers.ts";
+export { approvalReason } from "./dispatch/approval.ts";
 export type { Audit, AuditEvent, InvokedEvent, ResolvedEvent, SecretEvent } from "./dispatch/audit.ts";
 export type {
   Acquirer,

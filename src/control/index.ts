@@ -15,4 +15,4 @@ export {
   type FoundGateways,
   type RunningGateway,
 } from "./state/find.ts";
-export { logFolder } from "./state/folders.ts";
+export { logFolder, unwritableFolder } from "./state/folders.ts";

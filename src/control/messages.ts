@@ -1,5 +1,6 @@
 // Messages on the control socket: the methods, their parameters and results.
 
+import type { FileChange } from "../catalog/index.ts";
 import type { DriverReport } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { BudgetUse, CallerAccess, ShownApproval, Verdict } from "../gateway/index.ts";
@@ -28,6 +29,8 @@ export interface GatewayFacts {
   readonly files?: readonly string[];
   /** Changes of the config files that are not in use, and why. */
   readonly problems: readonly string[];
+  /** The config files whose changes the gateway ignores, because a server may have made them; absent from an older gateway. */
+  readonly untrustedFiles?: readonly string[];
   /** How much callers used of their budgets, the fullest first. */
   readonly budgets?: readonly BudgetUse[];
   /** The callers with their rules, as they are in use; absent from an older gateway. */
@@ -54,6 +57,11 @@ export interface SnapshotParams {
   readonly check?: boolean;
 }
 
+export interface DriversParams {
+  /** How long to wait for the verification of drivers. */
+  readonly waitMs: number;
+}
+
 /** A request to the selected servers. */
 export interface ForwardedRequest {
   readonly method: string;
@@ -68,12 +76,19 @@ export interface ForwardedRequest {
   readonly repeats?: boolean;
 }
 
+export interface ReloadParams {
+  /** The config files that the command of the user has written, so that the gateway trusts them. */
+  readonly changes?: readonly FileChange[];
+}
+
 /** The result of a reload. */
 export interface ReloadResult {
   /** False for a gateway that does not serve config files. */
   readonly hasFiles: boolean;
   /** Errors, because of which the earlier config stays in use. */
   readonly problems: readonly string[];
+  /** Warnings that concern no single server; absent from an older gateway. */
+  readonly warnings?: readonly string[];
   /** Why single servers keep their earlier secrets; absent from an older gateway. */
   readonly serverProblems?: readonly string[];
   /** Servers that were restarted, because their secrets have other values now; absent from an older gateway. */
@@ -85,6 +100,8 @@ export interface ReloadResult {
   readonly applied?: readonly string[];
   /** Changed settings that take effect after a restart of the gateway; an older gateway reports them in `problems`. */
   readonly restart?: readonly string[];
+  /** The end of a TLS certificate that replaced another one (ISO time). */
+  readonly certificateValidUntil?: string | undefined;
   /** The servers that were changed or restarted, or could not be, as they are now; absent from an older gateway. */
   readonly servers?: readonly ServerHealth[];
 }

@@ -20,7 +20,9 @@ export type ErrorCode =
   | "SERVER_UNKNOWN"
   | "NAME_AMBIGUOUS"
   | "FILE_FAILED"
+  | "FILE_UNTRUSTED"
   | "AUDIT_DAMAGED"
+  | "AUDIT_FAILED"
   | "APPROVAL_UNKNOWN"
   | "USAGE"
   | "TARGET_INVALID"
@@ -73,6 +75,10 @@ const entry = (exit: number, http: number, jsonrpc: number, hint: string): Error
   hint,
 });
 
+/** For a call that may have reached its server. */
+export const MAY_HAVE_RUN =
+  "The call may or may not have taken effect; check this before you repeat the call.";
+
 /** Exit status: 1 the tool failed, 2 wrong usage or input, 3 server unavailable, 4 protocol violated, 5 access denied, 124 timeout, 130 interrupted. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
   CONFIG_INVALID: entry(2, 400, -32602, "Correct the setting that the message names."),
@@ -97,7 +103,14 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     -32603,
     "Check that the file exists and that its permissions allow reading and writing.",
   ),
+  FILE_UNTRUSTED: entry(
+    2,
+    403,
+    -32603,
+    "Read the file. If its change is right, stop the gateway (portolan stop) and start it again.",
+  ),
   AUDIT_DAMAGED: entry(2, 500, -32603, "See which records are affected: portolan audit calls --verify."),
+  AUDIT_FAILED: entry(2, 500, -32603, "See why the audit log cannot be written: portolan status."),
   APPROVAL_UNKNOWN: entry(2, 404, -32602, "List the calls that wait for approval: portolan approve."),
   USAGE: entry(2, 400, -32602, "Run the same command with --help to see its arguments and options."),
   TARGET_INVALID: entry(
@@ -139,7 +152,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     3,
     502,
     -32603,
-    "To see why the server fails, start its command alone, in a sandbox: portolan list -- <command>.",
+    "To see why the server fails, start its command alone in a terminal, and read what it prints.",
   ),
   SANDBOX_UNAVAILABLE: entry(3, 502, -32603, "Run portolan doctor to see what this machine can enforce."),
   SANDBOX_DENIED: entry(
@@ -168,12 +181,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     -32603,
     "Use a server that supports this operating system and processor.",
   ),
-  SERVER_CRASHED: entry(
-    3,
-    502,
-    -32603,
-    "The call may or may not have taken effect; check this before you repeat the call.",
-  ),
+  SERVER_CRASHED: entry(3, 502, -32603, MAY_HAVE_RUN),
   SERVER_UNAVAILABLE: entry(
     3,
     503,
@@ -181,12 +189,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     "Portolan starts the server again later. See the reason: portolan status.",
   ),
   SERVER_DISABLED: entry(3, 503, -32603, "Enable the server in its config file."),
-  CONNECTION_LOST: entry(
-    3,
-    502,
-    -32603,
-    "The call may or may not have taken effect; check this before you repeat the call.",
-  ),
+  CONNECTION_LOST: entry(3, 502, -32603, MAY_HAVE_RUN),
   CONNECTION_CLOSED: entry(
     3,
     503,
@@ -210,12 +213,7 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
   ),
   FORBIDDEN: entry(5, 403, -32603, "Ask the operator of the server for access."),
   RATE_LIMITED: entry(3, 429, -32603, "Wait for the time that the server requests, then try again."),
-  TIMEOUT: entry(
-    124,
-    504,
-    -32603,
-    "If the server is slow, raise timeouts.request in its config (in a program: timeoutMs of the call).",
-  ),
+  TIMEOUT: entry(124, 504, -32603, MAY_HAVE_RUN),
   CANCELLED: entry(
     130,
     499,

@@ -19,6 +19,8 @@ export interface Diagnostic {
   readonly literalSecret?: string;
   /** Next step for the user. */
   readonly hint?: string;
+  /** ISO 8601 time of the call that the diagnostic is about; absent if it is not about a call. */
+  readonly at?: string;
 }
 
 /** The message with the file and line that it is about, for lists of texts. */

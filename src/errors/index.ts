@@ -1,7 +1,7 @@
 // Public exports of the errors room.
 
 export { callbackFailed, guardCallback } from "./callbacks.ts";
-export { ERROR_CODES, type ErrorCode, type ErrorProperties } from "./codes.ts";
+export { ERROR_CODES, type ErrorCode, type ErrorProperties, MAY_HAVE_RUN } from "./codes.ts";
 export { type Diagnostic, hintedMessage, locatedMessage, type Report } from "./diagnostic.ts";
 export {
   checkOptions,
@@ -21,15 +21,18 @@ export {
   renamedError,
   toPortolanError,
 } from "./portolan-error.ts";
-export { didYouMean, suggest } from "./suggest.ts";
+export { askAbout, didYouMean, suggest } from "./suggest.ts";
 export {
+  CALL_TIMEOUT_HINT,
   cannotListen,
+  disabledHint,
   invalidArguments,
   invalidArgumentsText,
   type MissingValue,
   missingSecrets,
   noServers,
   packageNotFound,
+  SLOW_SERVER_HINT,
   START_TIMEOUT_HINT,
   unknownPrompt,
   unknownResource,

@@ -145,7 +145,7 @@ function unknownKey(name: string, known: readonly string[], path: string): Optio
 
 /** Objects are named by their type only, because they may contain secrets. */
 function shown(value: unknown): string {
-  if (value === null) return "null";
+  if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return "a list";
   if (typeof value === "object") return "an object";
   if (typeof value === "number" || typeof value === "boolean") return String(value);

@@ -10,6 +10,7 @@ test.each([
   ["create-comment", ["create_comment"]],
   ["comment", ["create_comment"]],
   ["listIssue", ["list-issues"]],
+  ["men", []],
   ["zzz", []],
   ["", []],
 ])("%s is near %j", (typed, expected) => {

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import {
   cannotListen,
+  disabledHint,
   invalidArguments,
   missingSecrets,
   noServers,
@@ -19,6 +20,20 @@ import {
 
 const said = ({ code, message, hint }: { code: string; message: string; hint: string }): string =>
   `${code}: ${message} | ${hint}`;
+
+test("the hint of a disabled server names every place that can disable it", () => {
+  const hint = (format: string): string =>
+    disabledHint({ alias: "files", origin: { file: "/w/x.yaml", line: 3, format } }, () => "x.yaml");
+  expect(hint("workspace")).toBe(
+    "If x.yaml:3 disables the server, enable it there. If portolan.yaml has the list enabled_servers, add files to this list.",
+  );
+  expect(hint("manifest")).toContain(
+    "If the manifest or portolan.yaml has the list enabled_servers, add files",
+  );
+  expect(hint("manifest")).toContain("enabled: false for the whole file");
+  expect(hint("program")).toContain("Your program disables this server");
+  expect(hint("mcpfile")).toBe("Add files to the list enabled_servers in portolan.yaml.");
+});
 
 test("the similar names are in the data of the error too", () => {
   expect(unknownServer("fils", ["files", "git"]).data).toEqual({ suggestions: ["files"] });
@@ -86,7 +101,7 @@ test("the wordings", () => {
   `);
   expect(missingSecrets([{ name: "A", places: ["env.A"] }])).toEqual({
     message: "A secret is missing: A (for env.A).",
-    hint: "Set it: portolan secrets set A.",
+    hint: "Set it: portolan secrets set A, or define it in the environment of Portolan.",
   });
   expect(
     missingSecrets([{ name: "A" }, { name: "B", step: "define B in the environment of Portolan" }]),

@@ -1,14 +1,21 @@
 // Wordings of common mistakes: one function for each, so that every command, the gateway and the library say the same.
 
+import { MAY_HAVE_RUN } from "./codes.ts";
 import { PortolanError } from "./portolan-error.ts";
 import { askAbout, suggest } from "./suggest.ts";
 
 const MAX_LISTED = 20;
 const MAX_NAME = 200;
 
+/** For a call that was not sent in time. */
+export const SLOW_SERVER_HINT =
+  "If the server is slow, raise timeouts.request in its config (in a program: timeoutMs of the call).";
+/** For a call that was sent, and got no answer in time. */
+export const CALL_TIMEOUT_HINT: string = `${MAY_HAVE_RUN} ${SLOW_SERVER_HINT}`;
+
 /** The hint of a start that took too long. */
 export const START_TIMEOUT_HINT =
-  "If the server is known to start slowly, raise limits.startTimeoutMs of connectMcp(), or timeouts.start in the config of the server.";
+  "If the server is known to start slowly, raise timeouts.start in its config (in a program: limits.startTimeoutMs of connectMcp()).";
 
 /** `known` are the servers that the user could have meant. `reason` explains a server that is elsewhere. */
 export function unknownServer(name: string, known: Iterable<string>, reason?: string): PortolanError {
@@ -25,11 +32,35 @@ export function unknownServer(name: string, known: Iterable<string>, reason?: st
   });
 }
 
+interface ConfiguredPlace {
+  readonly alias: string;
+  readonly origin: { readonly file: string; readonly line: number; readonly format: string };
+}
+
+/** All places that can disable the server. `label` shortens the path of a file. */
+export function disabledHint(
+  { alias, origin }: ConfiguredPlace,
+  label: (file: string) => string = (file) => file,
+): string {
+  const { format } = origin;
+  if (format === "program")
+    return `Your program disables this server. If the server has enabled: false, remove it. If the configuration has enabled_servers, add ${alias} to this list.`;
+  // These files cannot disable a server.
+  if (format === "mcpfile" || format === "driver")
+    return `Add ${alias} to the list enabled_servers in portolan.yaml.`;
+  const own = `If ${label(origin.file)}:${origin.line} disables the server, enable it there.`;
+  return format === "manifest"
+    ? `${own} If the manifest has enabled: false for the whole file, remove it. If the manifest or portolan.yaml has the list enabled_servers, add ${alias} to this list.`
+    : `${own} If portolan.yaml has the list enabled_servers, add ${alias} to this list.`;
+}
+
 export interface UnknownTool {
   /** Undefined if no server of several has the tool. */
   readonly server?: string;
   readonly name: string;
   readonly known: Iterable<string>;
+  /** One name of each item, for the hint that lists them. Default: `known`. */
+  readonly listed?: readonly string[];
   /** Explains a name that is known and not offered. */
   readonly reason?: string;
   /** The error of the server. */
@@ -51,7 +82,7 @@ export function unknownResource(about: UnknownTool): PortolanError {
 function unknownItem(
   code: "TOOL_NOT_FOUND" | "PROMPT_NOT_FOUND" | "RESOURCE_NOT_FOUND",
   noun: string,
-  { server, name, known, reason, cause }: UnknownTool,
+  { server, name, known, listed, reason, cause }: UnknownTool,
   data?: Readonly<Record<string, unknown>>,
 ): PortolanError {
   const names = [...new Set(known)];
@@ -65,7 +96,7 @@ function unknownItem(
       askAbout(suggestions) ??
       (names.length === 0
         ? `${server === undefined ? "No server" : server} has ${server === undefined ? "any" : "no"} ${noun}s.`
-        : there(names)),
+        : there(listed ?? names)),
   });
 }
 
@@ -108,9 +139,11 @@ export function missingSecrets(missing: readonly MissingValue[]): {
     places.length === 0 ? name : `${name} (for ${places.join(", ")})`,
   );
   const steps = new Set(missing.map(({ name, step }) => step ?? `portolan secrets set ${name}`));
+  const them = names.length === 1 ? "it" : "them";
+  const isStored = missing.every(({ step }) => step === undefined);
   return {
     message: `${names.length === 1 ? "A secret is" : "Secrets are"} missing: ${names.join("; ")}.`,
-    hint: `Set ${names.length === 1 ? "it" : "them"}: ${[...steps].join("; ")}.`,
+    hint: `Set ${them}: ${[...steps].join("; ")}${isStored ? `, or define ${them} in the environment of Portolan` : ""}.`,
   };
 }
 

@@ -4,13 +4,8 @@ import { randomBytes } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Duplex, Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import {
-  type Diagnostic,
-  hintedMessage,
-  locatedMessage,
-  PortolanError,
-  toPortolanError,
-} from "../errors/index.ts";
+import type { FileChange } from "../catalog/index.ts";
+import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import {
   checkHealth,
   type OpenedWorkspace,
@@ -20,12 +15,11 @@ import {
   type WorkspaceEvents,
   type WorkspaceHubOptions,
   type WorkspaceOptions,
-  type WorkspaceSource,
+  type AnyWorkspaceSource,
 } from "../hub/index.ts";
 import { ANYWHERE, gatewayCapabilities, type GatewaySettings } from "../model/index.ts";
 import type { CallObservers } from "../telemetry/index.ts";
-import { withRedactedError } from "../secrets/index.ts";
-import { gatewayFile, readToken } from "./access/access-file.ts";
+import { gatewayFile } from "./access/access-file.ts";
 import { Approvals } from "./approval/approvals.ts";
 import type { ApproveCall } from "./approval/types.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
@@ -47,28 +41,34 @@ import type { LegacyOptions } from "./legacy/session.ts";
 import { ModernFront } from "./modern/front.ts";
 import { watchConfigState } from "./telemetry/config-state.ts";
 import { openObservation } from "./telemetry/open-observation.ts";
-import { resolveTelemetry } from "./telemetry/resolve-telemetry.ts";
 import { checkPath, checkReachable } from "./options.ts";
-import { createLiveSettings, toSection, withoutRestart } from "./settings.ts";
+import { createReload, type ReloadOutcome } from "./reload.ts";
+import { SettingsInUse } from "./settings-in-use.ts";
 
 /** The options of `openGateway()`: those of `openWorkspace()` without `handlers`, and those below. */
 export interface GatewayOptions extends Omit<WorkspaceOptions, "handlers"> {
   /** Settings that override those of the workspace's own file, or a function that makes them of those. */
-  readonly settings?: GatewaySettings | ((configured: GatewaySettings) => GatewaySettings);
+  readonly settings?: GatewaySettings | ((configured: GatewaySettings) => GatewaySettings) | undefined;
   /**
    * The gateway's own token, whose caller sees every tool, and the key that signs task ids and suspended calls. `openAccess()` keeps
    * both in a file. Without a key, a random one is used, and task ids are no longer valid after a restart. Approvals of calls are
    * stored beside the file; without one, they end with the gateway.
    */
-  readonly access?: { readonly token?: string; readonly key?: Buffer; readonly file?: string };
+  readonly access?:
+    | {
+        readonly token?: string | undefined;
+        readonly key?: Buffer | undefined;
+        readonly file?: string | undefined;
+      }
+    | undefined;
   /** Decides about calls that need approval (`settings.approval`, contracts), unless the rule names other ways in `by`. */
-  readonly approve?: ApproveCall;
+  readonly approve?: ApproveCall | undefined;
   /** The path under which a program that embeds the gateway serves it, such as `/tools`: MCP is then at `/tools/mcp`. */
-  readonly path?: string;
+  readonly path?: string | undefined;
   /** `false` for a gateway that serves only stdio: settings about HTTP are then neither checked nor used. */
-  readonly http?: boolean;
+  readonly http?: boolean | undefined;
   /** A single enabled server keeps its own tool names and identity at `/mcp`, until a second one is added. */
-  readonly bare?: boolean;
+  readonly bare?: boolean | undefined;
 }
 
 export interface Gateway extends AsyncDisposable {
@@ -116,26 +116,11 @@ export interface OpenedGateway extends Gateway {
   readonly budgets: readonly BudgetUse[];
   /** Why changed settings of the config files are not in use; undefined if they are. */
   readonly settingsProblem: string | undefined;
-  /** Reads config files, secrets, the gateway's own token, and certificates again. */
-  reload(): Promise<ReloadOutcome>;
-}
-
-export interface ReloadOutcome {
-  /** False if the gateway does not serve config files. */
-  readonly hasFiles: boolean;
-  /** Errors, because of which the earlier config stays in use. */
-  readonly problems: readonly string[];
-  /** Why single servers keep their earlier secrets, although the config is in use. */
-  readonly serverProblems: readonly string[];
-  /** Servers that were restarted, because their secrets have other values now. */
-  readonly restarted: readonly string[];
-  /** Servers that changed files added or changed since the last `reload()`. */
-  readonly changed: readonly string[];
-  readonly removed: readonly string[];
-  /** Gateway settings that were applied since the last `reload()`, such as `budgets`. */
-  readonly applied: readonly string[];
-  /** Changed settings that take effect after a restart of the gateway, such as `gateway.port`. */
-  readonly restart: readonly string[];
+  /**
+   * Reads config files, secrets, the gateway's own token, and certificates again. `trusted` are changes that the user made with a
+   * command.
+   */
+  reload(trusted?: readonly FileChange[]): Promise<ReloadOutcome>;
 }
 
 const MAX_SUSPENDED = 10_000;
@@ -149,15 +134,20 @@ type FullGatewayOptions = GatewayOptions &
 
 /** Opens the workspace of a folder, a file or a config, and serves it. The caller of this function must close the gateway. */
 export async function openGateway(
-  source: WorkspaceSource,
+  source: AnyWorkspaceSource,
   options: FullGatewayOptions = {},
   createSite?: CreateSite,
 ): Promise<OpenedGateway> {
   const workspace = await openWorkspaceHub(
     source,
     { ...options, capabilities: gatewayCapabilities(createSite !== undefined), servesCallers: true },
-    // The clients of a gateway read its hints in their own folders.
-    { hintFolder: ANYWHERE },
+    {
+      // The clients of a gateway read its hints in their own folders.
+      hintFolder: ANYWHERE,
+      // A missing token ends the start before packages are installed.
+      beforeStart: async ({ gateway, folder = "." }, secrets) =>
+        void (await resolveCallerTokens(settingsOf(options, gateway), secrets, folder)),
+    },
   );
   try {
     return await createGateway(workspace, options, await createSite?.(workspace));
@@ -167,36 +157,29 @@ export async function openGateway(
   }
 }
 
+/** The settings of the config files, changed by those of the program or the command line. */
+function settingsOf(
+  { settings: given = {} }: Pick<GatewayOptions, "settings">,
+  configured: GatewaySettings = {},
+): GatewaySettings {
+  return typeof given === "function" ? given(configured) : { ...configured, ...given };
+}
+
 async function createGateway(
   workspace: OpenedWorkspace,
   options: GatewayOptions,
   site: Site | undefined,
 ): Promise<OpenedGateway> {
-  const { access = {}, approve, bare, path = "", settings: given = {}, snapshots } = options;
+  const { access = {}, approve, bare, path = "", snapshots } = options;
   const { http: servesHttp = true } = options;
-  const { hub, report, redactor, config } = workspace;
-  const toSettings = (configured: GatewaySettings = {}): GatewaySettings =>
-    typeof given === "function" ? given(configured) : { ...configured, ...given };
-  /** Diagnostics about the settings, until other settings are in use. */
-  let ofSettings: Diagnostic[] = [];
-  const reportSettings = (diagnostic: Diagnostic): void => {
-    ofSettings.push(diagnostic);
-    report(diagnostic);
-  };
-  const resolve = async (unresolved: GatewaySettings): Promise<GatewaySettings> => {
-    const { folder = "." } = config;
-    const resolved = await resolveCallerTokens(unresolved, workspace.secrets, folder);
-    for (const secret of resolved.secrets) redactor.add(secret);
-    for (const warning of resolved.warnings) reportSettings(warning);
-    const telemetry = await resolveTelemetry(resolved.settings.telemetry, workspace.secrets, folder);
-    for (const secret of telemetry.secrets) redactor.add(secret);
-    for (const warning of telemetry.warnings) reportSettings(warning);
-    return { ...resolved.settings, telemetry: telemetry.settings };
-  };
-  const { settings: configured } = workspace.gateway;
-  const { live, replace } = createLiveSettings(await resolve(toSettings(configured)));
+  const { hub, report, config } = workspace;
+  const settings = await SettingsInUse.open({
+    workspace,
+    access,
+    configured: () => settingsOf(options, workspace.gateway.settings),
+  });
+  const { live } = settings;
   const { key = randomBytes(32) } = access;
-  let { token } = access;
   const approvals = new Approvals(workspace, {
     program: approve,
     openStore: async () => {
@@ -255,18 +238,26 @@ async function createGateway(
   // After the budgets, so that nobody is asked about a call that a budget refuses.
   approvals.useRules(live.all.approval);
   const checkRuleTools = watchRuleTools(workspace, () => live.all);
-  let settingsProblem: string | undefined;
-  let applying = Promise.resolve();
   const configState = watchConfigState(workspace, {
-    problem: () => settingsProblem,
-    applied: () => applying,
+    problem: () => settings.problem,
+    applied: () => settings.applied,
   });
   const stopped = new AbortController();
   let server: HttpServer | undefined;
-  if (servesHttp) checkReachable(live.all, token);
+  if (servesHttp) checkReachable(live.all, settings.token);
   const front: HttpFront | undefined = servesHttp
     ? await createHttpFront({
-        ...{ workspace, live, legacy, modern, views, token, key, site },
+        ...{
+          workspace,
+          live,
+          legacy,
+          modern,
+          views,
+          key,
+          site,
+          token: settings.token,
+          reportSettings: settings.report,
+        },
         metrics: observation.telemetry.metrics,
         metricValues: () => ({ approvals: approvals.counts, config: configState() }),
         path: checkPath(path),
@@ -281,109 +272,17 @@ async function createGateway(
     );
   };
 
-  /** Changed settings that take effect after a restart. */
-  let atRestart: readonly string[] = [];
-  // The gateway applies a changed file by itself, often before somebody asks for a reload and wants to know what changed.
-  const appliedSettings = new Set<string>();
-  const apply = async (isRequested: boolean): Promise<void> => {
-    const earlier = ofSettings.splice(0);
-    try {
-      await applyNow(isRequested);
-    } catch (error) {
-      ofSettings = [...earlier, ...ofSettings];
-      throw error;
-    }
-    workspace.forget((diagnostic) => earlier.includes(diagnostic));
-  };
-  const applyNow = async (isRequested: boolean): Promise<void> => {
-    const {
-      settings: next,
-      changed,
-      restart,
-    } = withoutRestart(live.all, await resolve(toSettings(workspace.gateway.settings)));
-    const nextToken = isRequested && token !== undefined ? await readToken(access.file, token) : token;
+  settings.begin((next, nextToken) => {
     if (servesHttp) checkReachable(next, nextToken);
-    // Everything that can fail is done before the first change.
     const useAccess = front?.prepareAccess(next, nextToken);
-    replace(next);
-    if (nextToken !== token) changed.push("token");
-    token = nextToken;
-    useAccess?.();
-    await budgets.use(next);
-    approvals.useRules(next.approval);
-    checkRuleTools();
-    for (const name of changed) appliedSettings.add(name);
-    settingsProblem = undefined;
-    atRestart = restart.map(toSection);
-    if (isRequested || changed.length + restart.length > 0)
-      workspace.events.emit({ type: "gateway.reloaded", server: "gateway", changed, restart, problems: [] });
-  };
-  /** One change after the other; a change that fails leaves the earlier settings in use. */
-  const applySettings = (isRequested = false): Promise<void> =>
-    (applying = applying
-      .then(() => apply(isRequested))
-      .catch((thrown: unknown) => {
-        const { message, code, hint } = withRedactedError(toPortolanError(thrown), redactor);
-        const problem = { code, severity: "error", message, hint } as const;
-        const prefix = "The changed gateway settings are not in use: ";
-        settingsProblem = `${prefix}${hintedMessage(problem)}`;
-        reportSettings({ ...problem, message: `${prefix}${message}` });
-        const problems = [message];
-        workspace.events.emit({
-          type: "gateway.reloaded",
-          server: "gateway",
-          changed: [],
-          restart: [],
-          problems,
-        });
-      }));
-  workspace.gateway.onChange(() => void applySettings());
-  // The files may have changed while the gateway was created.
-  if (workspace.gateway.settings !== configured) void applySettings();
-  const touchedServers = new Set<string>();
-  workspace.events.on(
-    (event) => {
-      if (event.type !== "mcp.config_reloaded") return;
-      for (const alias of [...event.added, ...event.changed, ...event.removed]) touchedServers.add(alias);
-    },
-    { calls: false },
-  );
-  const reload = async (): Promise<ReloadOutcome> => {
-    // A replacement that fails during this reload is not tried twice.
-    const earlier = workspace.hub.members.flatMap(({ failedReplacement }) => failedReplacement ?? []);
-    const errors = await workspace.reload();
-    const touched = [...touchedServers].toSorted();
-    touchedServers.clear();
-    const isThere = (alias: string): boolean => workspace.hub.members.some((one) => one.alias === alias);
-    const fileProblems = (errors ?? []).map((one) => locatedMessage({ ...one, message: hintedMessage(one) }));
-    await applySettings(fileProblems.length === 0);
-    if (fileProblems.length > 0)
-      workspace.events.emit({
-        type: "gateway.reloaded",
-        server: "gateway",
-        changed: [],
-        restart: [],
-        problems: fileProblems,
-      });
-    const tlsProblem = await server?.renewTls().then(
-      () => undefined,
-      (thrown: unknown) => toPortolanError(thrown).message,
-    );
-    const { restarted, problems: serverProblems } = await workspace.renewSecrets(earlier);
-    const problems = [...fileProblems, settingsProblem, tlsProblem];
-    const applied = [...appliedSettings].toSorted();
-    appliedSettings.clear();
-    return {
-      hasFiles: errors !== undefined,
-      problems: problems.filter((one) => one !== undefined),
-      serverProblems,
-      restarted,
-      changed: touched.filter(isThere),
-      removed: touched.filter((alias) => !isThere(alias)),
-      applied,
-      restart: atRestart,
+    return async () => {
+      useAccess?.();
+      await budgets.use(next);
+      approvals.useRules(next.approval);
+      checkRuleTools();
     };
-  };
+  });
+  const reload = createReload(workspace, settings, () => server?.renewTls());
 
   let closing: Promise<void> | undefined;
   const close = async (): Promise<void> => {
@@ -411,10 +310,11 @@ async function createGateway(
       return live.all;
     },
     get token() {
-      return token;
+      return settings.token;
     },
     get settingsProblem() {
-      if (settingsProblem !== undefined || atRestart.length === 0) return settingsProblem;
+      const { problem, atRestart } = settings;
+      if (problem !== undefined || atRestart.length === 0) return problem;
       return `Changes of ${atRestart.join(", ")} take effect after a restart of the gateway.`;
     },
     get budgets() {

@@ -17,12 +17,13 @@ export {
   type GatewayOptions,
   openGateway,
   type OpenedGateway,
-  type ReloadOutcome,
 } from "./gateway.ts";
 export { checkGatewayOptions } from "./options.ts";
+export type { ReloadOutcome } from "./reload.ts";
 export { type CallerAccess, createToolFilter } from "./access/tool-filter.ts";
 export type { FilteredTool } from "./access/types.ts";
 export type { NoteRefusal } from "./access/refusal-events.ts";
 export { EventWriter } from "./http/event-writer.ts";
 export type { Site } from "./http/handler.ts";
+export { readPems } from "./http/server.ts";
 export type { HttpRequest, HttpResponse } from "./http/responses.ts";

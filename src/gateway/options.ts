@@ -156,9 +156,9 @@ export function checkReachable(
   if (token !== undefined || auth === "none" || oauth !== undefined || callers.length > 0) return;
   throw new PortolanError(
     "CONFIG_INVALID",
-    "no caller can use this gateway: it has no token, callers or OAuth",
+    "no HTTP client can use this gateway: it has no token, callers or OAuth",
     {
-      hint: 'Pass access: { token } to openGateway(), or settings with callers, oauth, or auth: "none".',
+      hint: 'Pass access: { token } to openGateway(), or settings with callers, oauth, or auth: "none". If the gateway serves only stdio, pass http: false.',
     },
   );
 }

@@ -19,7 +19,7 @@ export interface ServerEvent extends Common {
     | "mcp.server_started"
     | "mcp.server_ready"
     | "mcp.server_failed"
-    /** A new process, of a changed config or a restart, could not start; the earlier process continues to serve. */
+    /** A new process of a changed config or a restart could not start, or secrets cannot be read again; the earlier process serves. */
     | "mcp.server_replacement_failed"
     | "mcp.server_stopped"
     | "mcp.server_restarted"
@@ -210,6 +210,8 @@ export interface ApprovalEvent extends Common {
   readonly rule: string;
   /** Where a person decided. */
   readonly by?: ApprovalWay;
+  /** Where a requested call can be approved. */
+  readonly ways?: readonly ApprovalWay[];
   /** Why the call needs approval, or why it was denied. */
   readonly reason?: string;
   /** ISO time at which the call stops to wait. */

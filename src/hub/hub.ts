@@ -49,6 +49,8 @@ export class Hub implements Upstream, ViewSource {
   /** The diagnostics of each view when it was merged last. */
   readonly #found = new Map<HubView, readonly string[]>();
   #isAnnouncing = false;
+  /** The member with the contracts of all drivers. */
+  #contractsMember: Member | undefined;
   #contracts: WorkspaceContracts | undefined;
 
   constructor(options: HubSettings) {
@@ -113,7 +115,7 @@ export class Hub implements Upstream, ViewSource {
   /** Adds a member, which replaces a member with the same alias. */
   add(member: Member): void {
     this.#members.set(member.alias, member);
-    if (isContracts(member)) this.#contracts?.attach(member);
+    if (isContracts(member)) this.#useContracts(member);
     this.changed();
   }
 
@@ -127,7 +129,7 @@ export class Hub implements Upstream, ViewSource {
     const member = this.#members.get(alias);
     if (member === undefined) return;
     this.#members.delete(alias);
-    if (isContracts(member)) this.#contracts?.attach(undefined);
+    if (isContracts(member)) this.#useContracts(undefined);
     this.changed();
     const done = this.keepAside(member);
     await member.drain().finally(done);
@@ -171,8 +173,12 @@ export class Hub implements Upstream, ViewSource {
 
   /** The full name of a tool that may be given as `alias.tool`, or as the id of a contract. */
   toolName(name: string): string {
-    const contracts = this.members.find(({ config }) => hasContract(config, name));
-    if (contracts !== undefined && !this.#whole.table.promptRoutes.has(name)) {
+    const contracts = this.#contractsMember;
+    if (
+      contracts !== undefined &&
+      hasContract(contracts.config, name) &&
+      !this.#whole.table.promptRoutes.has(name)
+    ) {
       const [alias = ""] = name.split(".", 1);
       // A name that begins with the alias of a server is a tool of that server.
       if (!this.#members.has(alias)) return hubName(this.settings.naming, contracts.config, name);
@@ -204,7 +210,7 @@ export class Hub implements Upstream, ViewSource {
   }
 
   async #refuseUnserved(name: string): Promise<void> {
-    const member = this.members.find(isContracts);
+    const member = this.#contractsMember;
     const id = member && contractNamed(member.config, name);
     const reason = id === undefined ? undefined : (await this.contracts())?.unservedReason(id);
     if (reason !== undefined) throw unknownTool({ server: member?.alias, name, known: [], reason });
@@ -220,7 +226,7 @@ export class Hub implements Upstream, ViewSource {
 
   /** The contracts of all drivers, started if necessary. The same object for as long as the hub is open. */
   async contracts(): Promise<Contracts | undefined> {
-    const member = this.members.find(isContracts);
+    const member = this.#contractsMember;
     if (member === undefined) return undefined;
     this.#contracts ??= new WorkspaceContracts(member);
     await this.#contracts.start();
@@ -296,6 +302,11 @@ export class Hub implements Upstream, ViewSource {
 
   [Symbol.asyncDispose](): Promise<void> {
     return this.close();
+  }
+
+  #useContracts(member: Member | undefined): void {
+    this.#contractsMember = member;
+    this.#contracts?.attach(member);
   }
 
   #relay<E extends "resourceUpdated" | "log">(from: Member, event: E, ...args: UpstreamEvents[E]): void {

@@ -34,7 +34,7 @@ export {
   type WorkspaceEvents,
 } from "./events.ts";
 export { driverKey } from "./pins/pin-book.ts";
-export { healthOf, type ServerHealth } from "./member/health.ts";
+export { healthOf, isFirstStart, type ServerHealth } from "./member/health.ts";
 export { tagsOfTool } from "./member/tool-tags.ts";
 export { readKeptInventory } from "./member/inventory-store.ts";
 export type { LogLine } from "./member/stderr-log.ts";
@@ -43,6 +43,7 @@ export type { HubUser } from "./member/user-members.ts";
 export { type HubOptions, openHub } from "./open-hub.ts";
 export type {
   BridgeManifest,
+  AnyWorkspaceSource,
   WorkspaceConfig,
   WorkspaceFields,
   WorkspaceSource,

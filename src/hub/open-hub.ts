@@ -3,7 +3,13 @@
 import type { ApprovalRequest, Audit, AuditEvent } from "../contracts/index.ts";
 import type { Diagnostic } from "../errors/index.ts";
 import type { LaunchContext } from "../launch/index.ts";
-import type { ServerConfig, Implementation, JsonObject, SandboxMode } from "../model/index.ts";
+import {
+  DEFAULT_NAMING,
+  type ServerConfig,
+  type Implementation,
+  type JsonObject,
+  type SandboxMode,
+} from "../model/index.ts";
 import { createLoginStore, type CredentialStore } from "../oauth/index.ts";
 import { createRedactor, createSecretStore, type Redactor, type SecretStore } from "../secrets/index.ts";
 import {
@@ -24,7 +30,6 @@ import type { ServerContext } from "./processes/open-server-session.ts";
 import { Member } from "./member/member.ts";
 import { StderrLogs } from "./member/stderr-log.ts";
 import type { MergeSettings } from "./views/merge.ts";
-import { DEFAULT_NAMING } from "./views/naming.ts";
 import { DriverPins } from "./pins/driver-pins.ts";
 import { PinBook } from "./pins/pin-book.ts";
 import { ProcessPool } from "./processes/process-pool.ts";
@@ -163,7 +168,13 @@ export async function openHub(options: HubOptions = {}): Promise<OpenedHub> {
     return { ...config, launch: { ...config.launch, sandboxOverride: sandbox[config.alias] } };
   };
   const member: OpenedHub["member"] = (config, before, restart) =>
-    new Member({ ...shared, usedSecrets: {}, config: withSandboxMode(config), before, restart });
+    new Member({
+      ...shared,
+      usedSecrets: { pending: new Set() },
+      config: withSandboxMode(config),
+      before,
+      restart,
+    });
   return { hub, events, calls, redactor, pinBook, driverPins, stderrLogs, member };
 }
 

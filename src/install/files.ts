@@ -172,6 +172,6 @@ async function refuseScript(path: string): Promise<void> {
   }
   if (!/^#!.*\b(?:ba|da|z|k)?sh\b/.test(head.toString("latin1"))) return;
   throw new PortolanError("INSTALL_FAILED", "The download is a shell script, which Portolan does not run.", {
-    hint: "If the script installs the program, read the script and run it yourself.",
+    hint: "If the script installs the program, read the script and run it yourself. Then configure the server with the path of the installed program as its command.",
   });
 }

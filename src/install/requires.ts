@@ -34,11 +34,20 @@ export async function checkRequires(
   check("operating system", requires?.os, platform, SYSTEMS, server);
   check("processor", requires?.arch, arch, PROCESSORS, server);
   const { memoryBytes, diskBytes } = requires ?? {};
-  if (memoryBytes !== undefined) enough("memory", memoryBytes, memory ?? totalmem(), server);
+  if (memoryBytes !== undefined)
+    enough(
+      "memory",
+      memoryBytes,
+      memory ?? totalmem(),
+      server,
+      "Run the server on a machine with more memory.",
+    );
   if (diskBytes === undefined) return;
-  const free = await freeAt(folder ?? homedir());
+  const place = folder ?? homedir();
+  const free = await freeAt(place);
+  const hint = `Free disk space on the disk of ${place}, or run the server on a machine with more.`;
   // Some file systems do not report free space.
-  if (free !== undefined) enough("free disk space", diskBytes, free, server);
+  if (free !== undefined) enough("free disk space", diskBytes, free, server, hint);
 }
 
 interface Machine {
@@ -50,13 +59,13 @@ interface Machine {
   readonly folder?: string;
 }
 
-function enough(what: string, wanted: number, here: number, server: string | undefined): void {
+function enough(what: string, wanted: number, here: number, server: string | undefined, hint: string): void {
   if (here >= wanted) return;
   const mb = (bytes: number): string => `${Math.floor(bytes / MB)} MB`;
   throw new PortolanError(
     "PLATFORM_UNSUPPORTED",
     `The server needs ${mb(wanted)} of ${what}, but this machine has only ${mb(here)}.`,
-    { server, data: { wanted, here }, hint: `Run the server on a machine with more ${what}.` },
+    { server, data: { wanted, here }, hint },
   );
 }
 

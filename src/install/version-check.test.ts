@@ -135,9 +135,10 @@ test("memory and disk must be there, as much as it needs", async () => {
     code: "PLATFORM_UNSUPPORTED",
     message: "The server needs 513 MB of memory, but this machine has only 512 MB.",
   });
-  await expect(checkRequires({ diskBytes: Number.MAX_SAFE_INTEGER }, here)).rejects.toThrow(
-    "of free disk space, but this machine has only",
-  );
+  await expect(checkRequires({ diskBytes: Number.MAX_SAFE_INTEGER }, here)).rejects.toMatchObject({
+    message: expect.stringContaining("of free disk space, but this machine has only") as string,
+    hint: `Free disk space on the disk of ${here.folder}, or run the server on a machine with more.`,
+  });
 });
 
 test.skipIf(process.platform === "win32")(

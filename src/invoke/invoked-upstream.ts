@@ -13,6 +13,7 @@ import {
   type Call,
   type Description,
   Emitter,
+  neverSentError,
   type Upstream,
   type UpstreamEvents,
   type UpstreamStats,
@@ -73,8 +74,7 @@ export class InvokedUpstream implements Upstream {
 
   async #request(call: Call): Promise<JsonObject> {
     const { handlers } = this.#parts;
-    if (this.#closing !== undefined)
-      throw new PortolanError("CONNECTION_CLOSED", `${this.name} is closed`, { server: this.name });
+    if (this.#closing !== undefined) throw neverSentError(this.name);
     switch (call.method) {
       case "tools/call":
         return handlers.callTool(call);

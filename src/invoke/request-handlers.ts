@@ -90,8 +90,11 @@ export class RequestHandlers {
   }
 
   #run(call: Call, runner: Runner, args: JsonObject): Promise<Outcome> {
-    const headers = call.caller?.headers ?? {};
-    return this.#running.run(call, (signal, progress) => runner.run({ args, headers, signal, progress }));
+    const { caller } = call;
+    const headers = caller?.headers ?? {};
+    return this.#running.run(call, (signal, progress) =>
+      runner.run({ args, headers, caller, signal, progress }),
+    );
   }
 
   /** Prompts and resources have no error result, so their failures are thrown. */

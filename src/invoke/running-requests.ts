@@ -1,8 +1,8 @@
 // Requests under way on one invoked server: cancelled by the caller, by a time limit, or when the server closes.
 
-import { PortolanError } from "../errors/index.ts";
+import { CALL_TIMEOUT_HINT, PortolanError } from "../errors/index.ts";
 import type { Limits } from "../model/index.ts";
-import { type Call, cancelledRequest, timerMs } from "../upstream/index.ts";
+import { type Call, cancelledRequest, neverSentError, timerMs } from "../upstream/index.ts";
 
 export class RunningRequests {
   readonly #server: string;
@@ -25,14 +25,14 @@ export class RunningRequests {
     work: (signal: AbortSignal, progress: (message: string) => void) => Promise<T>,
   ): Promise<T> {
     const { method, signal: outer, timeoutMs: idleMs = 0, maxTimeoutMs = this.#limits.maxRequestMs } = call;
+    if (this.#closed) throw neverSentError(this.#server);
     const own = new AbortController();
-    const end = (code: "TIMEOUT" | "CONNECTION_CLOSED", text: string): void =>
-      own.abort(new PortolanError(code, text, { server: this.#server }));
-    const late = (ms: number) => (): void =>
-      end("TIMEOUT", `${this.#server}: ${method} took longer than ${ms} ms`);
+    const late = (ms: number) => (): void => {
+      const message = `${this.#server}: ${method} took longer than ${ms} ms`;
+      own.abort(new PortolanError("TIMEOUT", message, { server: this.#server, hint: CALL_TIMEOUT_HINT }));
+    };
     const cancel = (): void => own.abort(cancelledRequest(this.#server, call, outer?.reason));
-    if (this.#closed) end("CONNECTION_CLOSED", `${this.#server} is closed`);
-    else if (outer?.aborted) cancel();
+    if (outer?.aborted) cancel();
     outer?.addEventListener("abort", cancel, { once: true });
     const hard = maxTimeoutMs === 0 ? undefined : setTimeout(late(maxTimeoutMs), timerMs(maxTimeoutMs));
     const idle = idleMs === 0 ? undefined : setTimeout(late(idleMs), timerMs(idleMs));

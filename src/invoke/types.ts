@@ -1,12 +1,15 @@
 // Types of one invocation: the call that runs, the runner that carries it out, and its outcome.
 
 import type { JsonObject } from "../model/index.ts";
+import type { Call } from "../upstream/index.ts";
 
 /** One call, after its arguments were checked. */
 export interface Run {
   readonly args: JsonObject;
   /** Headers of the client's own request. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** The caller of a gateway, if any. */
+  readonly caller?: Call["caller"];
   readonly signal: AbortSignal;
   /** Reports progress; the text is for people. */
   readonly progress: (message: string) => void;

@@ -1,10 +1,36 @@
 // Messages about paths that a config names: arguments are counted as in the file.
 
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { checkHiddenPaths } from "./check-hidden-paths.ts";
+
+test("a granted path that does not exist is reported as such, and no grant is suggested", async () => {
+  const folder = realpathSync(mkdtempSync(join(homedir(), "portolan-hidden-")));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "notes"));
+  const path = join(folder, "ntoes");
+  const found = await checkHiddenPaths(
+    {
+      ...{
+        alias: "fs",
+        enabled: true,
+        origin: { file: "/w/portolan.yaml", format: "workspace", line: 1, column: 1 },
+      },
+      endpoint: { transport: "stdio", command: "cat", args: [path] },
+      launch: { sandbox: { mode: "enforce", fs: { write: [path] } } },
+    },
+    "/",
+  );
+  expect(found).toMatchObject([
+    {
+      code: "SANDBOX_UNAVAILABLE",
+      message: `The sandbox of server "fs" cannot be enforced: fs.write: ${path}: it does not exist.`,
+      hint: `Did you mean ${join(folder, "notes")}? If not, run \`mkdir -p ${path}\`.`,
+    },
+  ]);
+});
 
 test("an argument after the words of npx has its number in the file", async () => {
   const folder = realpathSync(mkdtempSync(join(homedir(), "portolan-hidden-")));

@@ -1,8 +1,9 @@
 // Replaces a package in a launch request by the program that the lock file names.
 
 import { dirname } from "node:path";
+import { parseIntegrity } from "../base/text/integrity.ts";
 import { PortolanError } from "../errors/index.ts";
-import { describeFault } from "../install/index.ts";
+import { defaultStoreRoot, describeFault, verifyNpm } from "../install/index.ts";
 import { type LaunchSettings, type LocalProgram, type ParsedProgram, parseProgram } from "../model/index.ts";
 import {
   incompleteLockHint,
@@ -64,9 +65,15 @@ export async function resolvePackage(request: LaunchRequest, program: Package): 
 /** Compares every file of an installed package, and marks a damaged one as broken. Returns the faults as text. */
 export async function discardDamaged({ server, endpoint }: LaunchRequest): Promise<readonly string[]> {
   const program = parseProgram(endpoint);
-  if (program.kind !== "package") return [];
-  const { reference, lock } = program;
-  const verified = await verifyLockedPackage({ server, reference, lock }, { discard: true });
+  const verified =
+    program.kind === "package"
+      ? await verifyLockedPackage({ server, ...program }, { discard: true })
+      : program.kind === "npm"
+        ? await verifyNpm({
+            ...{ spec: program.spec, integrity: parseIntegrity(program.integrity ?? "") },
+            ...{ dependencies: program.dependencies, root: await defaultStoreRoot(), discard: true },
+          })
+        : undefined;
   return verified?.faults.map(describeFault) ?? [];
 }
 
@@ -100,7 +107,7 @@ export async function findPackagedMcpfile(request: LaunchRequest): Promise<Packa
       `The program of the npm package ${found.source} is the mcpfile ${metadata.mcp.executable}. Portolan does not run mcpfiles from npm packages, only from packages whose source is a file or an archive.`,
       {
         server,
-        hint: "Report this to the author of the package, who can pack the mcpfile itself: portolan pack mcpfile.yaml",
+        hint: "Report this to the author of the package. The author must remove `source` from the metadata document, pack the mcpfile itself (portolan pack mcpfile.yaml), and publish a new version.",
       },
     );
   return {

@@ -204,24 +204,35 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
   return { plan, policy, spawnable, isProject };
 }
 
+/** The paths of a server config that its sandbox would not grant. */
+export interface CheckedPaths {
+  /** The paths that an argument or a variable names, and that the sandbox would hide. */
+  readonly hidden: readonly NamedPath[];
+  /** The rules whose path is a mistake. */
+  readonly mistakes: readonly RuleProblem[];
+}
+
+const NO_PATHS: CheckedPaths = { hidden: [], mistakes: [] };
+
 /**
- * Paths that a server config names and that its sandbox would hide. Starts and downloads nothing; empty if the
- * program is not found. A package that is not installed yet names the same paths.
+ * Starts and downloads nothing; finds nothing if the program is not found. A package that is not installed yet names
+ * the same paths.
  */
-export async function namedButHidden(named: LaunchRequest): Promise<readonly NamedPath[]> {
+export async function checkPaths(named: LaunchRequest): Promise<CheckedPaths> {
   const chosen = chooseMode(named.settings, process.env);
-  if (chosen.mode === "off") return [];
+  if (chosen.mode === "off") return NO_PATHS;
   const dry = { ...named, dryRun: true };
   const { kind } = parseProgramOf(dry);
   const resolved = await (kind === "package"
     ? resolveProgram(dry).catch(() => undefined)
     : resolveProgram(dry));
-  if (resolved === undefined || resolved.program.kind === "docker") return [];
+  if (resolved === undefined || resolved.program.kind === "docker") return NO_PATHS;
   const { request, program } = resolved;
   const found = await prepareProgram(request, program, chosen).catch(() => undefined);
-  if (found === undefined) return [];
+  if (found === undefined) return NO_PATHS;
   const certificates = await findCertificates(configuredEnvironment(request), found.cwd);
-  return (await policyFor(found, request, certificates)).notGranted;
+  const { notGranted, problems } = await policyFor(found, request, certificates);
+  return { hidden: notGranted, mistakes: problems.filter(isMistake) };
 }
 
 async function policyFor(
@@ -331,7 +342,7 @@ function openDescriptors(): RuleProblem[] {
 }
 
 /** Marks a command in the hint, so that it can be copied without the sentence around it. */
-function asSentence(remedy: string): string {
+export function asSentence(remedy: string): string {
   return /^[a-z]/.test(remedy) ? `Run \`${remedy}\`.` : remedy.replace(/\.?$/, ".");
 }
 

@@ -23,15 +23,20 @@ export { isSystemPath } from "./sandbox/system-path.ts";
 export {
   type DeniedPath,
   hiddenPathMessage,
+  OWN_DATA,
   LIMIT_NAMES,
   limitRule,
   MISSING_SCRIPT_HINT,
   pathGrant,
+  needsWrite,
   pathGrantCommand,
   ownFoldersHint,
+  ownFoldersForCaller,
   ownFoldersText,
   type RefusedPath,
+  ownDataHint,
   pathGrantHint,
+  privateHomeText,
   writtenSize,
 } from "./sandbox/messages.ts";
 export {
@@ -94,6 +99,8 @@ export {
   type RegistrySetting,
 } from "./config/package-settings.ts";
 export {
+  BUILT_IN_CALLERS,
+  DEFAULT_NAMING,
   GATEWAY_DEFAULTS,
   type BudgetAmount,
   type GatewayBudget,

@@ -66,6 +66,8 @@ describe("the base URL", () => {
         "a server's URL contains a user name or a password; give a base URL (--base-url https://host/path) without it",
       ],
     ],
+    [[{ url: "//other.example/v1" }], "https://b.example/api", "https://b.example/api"],
+    [[{ url: "/\\other.example/v1" }], "https://b.example/api", "https://b.example/api"],
     [[], "ftp://b.example", ['the base URL "ftp://b.example" is not an http or https URL']],
     [
       [],

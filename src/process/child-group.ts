@@ -19,6 +19,12 @@ const KILL_GRACE_MS = 800;
 const marks = new Set<string>();
 const endMarked = (): void => endLeftoversNow(marks);
 
+/** The last lines of a text on stderr, for errors. */
+export function tailOf(stderr: string): string {
+  const lines = stderr.trimEnd().split("\n");
+  return lastWords(lines.slice(-STDERR_TAIL_LINES).join("\n"), STDERR_TAIL_CHARS);
+}
+
 export class ChildGroup {
   readonly stdin: Writable;
   readonly stdout: Readable;
@@ -59,8 +65,7 @@ export class ChildGroup {
   }
 
   stderrTail(): string {
-    const text = Buffer.concat(this.#stderr).toString("utf8").trimEnd();
-    return lastWords(text.split("\n").slice(-STDERR_TAIL_LINES).join("\n"), STDERR_TAIL_CHARS);
+    return tailOf(Buffer.concat(this.#stderr).toString("utf8"));
   }
 
   /** Closes stdin, then sends SIGTERM, then SIGKILL. The child and its helpers are gone after five seconds at most. */

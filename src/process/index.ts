@@ -1,7 +1,7 @@
 // Public exports of the process room.
 
 export { atExit } from "./at-exit.ts";
-export { ChildGroup } from "./child-group.ts";
+export { ChildGroup, tailOf } from "./child-group.ts";
 export { sandboxEnvironment, CERTIFICATE_VARIABLES, childEnvironment } from "./environment.ts";
 export { describeExit, explainingLine } from "./exit.ts";
 export { findProgram, lookUpProgram, resolveShim } from "./find-program.ts";

@@ -2,14 +2,16 @@
 // work behind a company's proxy. Only certificates are granted: a variable that names a private key grants
 // nothing.
 
+import { existsSync } from "node:fs";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { CERTIFICATE_VARIABLES } from "../process/index.ts";
+import { isSystem } from "./policy/system-paths.ts";
 
 export interface Certificates {
   /** Variables of Portolan's own environment, with absolute paths; the server config overrides them. */
   readonly env: Readonly<Record<string, string>>;
-  /** Paths to grant read-only. */
+  /** Paths to grant read-only, without those that every sandbox has. */
   readonly paths: readonly string[];
 }
 
@@ -30,12 +32,18 @@ export async function findCertificates(
     if (value === undefined || value === "" || value.includes("\0")) continue;
     const named = /(?:DIR|PATH)$/.test(name) && !name.endsWith("FILE_PATH") ? value.split(":") : [value];
     const absolute = named.map((path) => resolve(isDeclared ? (cwd ?? "") : "", path));
-    const found = await Promise.all(absolute.map(containsCertificates));
+    const found = await Promise.all(absolute.map(examine));
     // A program fails if its bundle is missing; without the variable it uses that of the system.
-    if (!isDeclared && found.some(Boolean)) env[name] = absolute.join(":");
-    for (const [index, path] of absolute.entries()) if (found[index] === true) paths.add(path);
+    if (!isDeclared && found.some((one) => one !== "none")) env[name] = absolute.join(":");
+    for (const [index, path] of absolute.entries()) if (found[index] === "certificates") paths.add(path);
   }
   return { env, paths: [...paths] };
+}
+
+/** Files of the system need no grant, and no look at hundreds of files: every sandbox has them. */
+async function examine(path: string): Promise<"certificates" | "system" | "none"> {
+  if (await isSystem(path)) return existsSync(path) ? "system" : "none";
+  return (await containsCertificates(path)) ? "certificates" : "none";
 }
 
 /** A file of certificates, or a folder that contains nothing else. */

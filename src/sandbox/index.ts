@@ -12,7 +12,7 @@ export { type Certificates, findCertificates } from "./certificates.ts";
 export { type ConfigFiles, createConfigFiles } from "./policy/protected-paths.ts";
 export type { DockerSpawnable } from "./docker/backend.ts";
 export { decide as decideHost } from "./egress/allow-list.ts";
-export { hiddenPaths, type NamedPath } from "./paths/hidden-paths.ts";
+export { hiddenPaths, isOwnData, type NamedPath } from "./paths/hidden-paths.ts";
 export { readOnlyPaths } from "./paths/read-only-paths.ts";
 export { createPathCheck, type PathCheck, type PathProblem } from "./paths/path-check.ts";
 export { createPolicy, type CreatedPolicy } from "./policy/create-policy.ts";

@@ -8,6 +8,7 @@ import type { Diagnostic } from "../errors/index.ts";
 import { type ServerConfig, parseReferences, type SandboxConfig, toCommandLine } from "../model/index.ts";
 import { textsOf } from "../secrets/index.ts";
 import { writableFolders } from "./policy/grants.ts";
+import { ownFolders } from "./paths/hidden-paths.ts";
 import { parseConfigured } from "./paths/path-pattern.ts";
 import { withRealPaths, depth, isInside, isSteered, resolveLinks, resolvePath } from "./paths/paths.ts";
 import type { WriteHistory } from "./write-history.ts";
@@ -31,13 +32,10 @@ export async function fileRefusal(
   writers: FileWriters,
   use: FileUse = {},
 ): Promise<string | undefined> {
-  const [{ links, end }, own, places] = await Promise.all([
-    resolvePath(path),
-    programFolders(),
-    writablePlaces(writers),
-  ]);
+  const [{ links, end }, places] = await Promise.all([resolvePath(path), writablePlaces(writers)]);
   const way = [...links, end];
-  if (own.some((folder) => way.some((one) => isInside(one, folder)))) return "it is Portolan's own data";
+  if (ownFolders().some((folder) => way.some((one) => isInside(one, folder))))
+    return "it is Portolan's own data";
   for (const place of places) {
     const link = links.find((one) => isInside(one, place.folder));
     if (link !== undefined) return `${link} is a link that ${mayWrite(place)} could have created`;
@@ -236,11 +234,4 @@ function sandboxesOf({
   return [...tools, ...prompts, ...resources, ...resourceTemplates].flatMap(({ invocation }) =>
     invocation.kind === "cli" ? own(alias, invocation.sandbox) : [],
   );
-}
-
-/** Portolan's store, tokens, keys, logins and kept HOMEs, as written and as real paths. */
-async function programFolders(): Promise<string[]> {
-  const { default: envPaths } = await import("env-paths");
-  const { data, cache, log } = envPaths("portolan", { suffix: "" });
-  return withRealPaths([data, cache, log]);
 }

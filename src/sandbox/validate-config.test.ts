@@ -28,9 +28,9 @@ test.each([
   [{ exec: { spwan: false } }, "exec has no setting spwan"],
   [{ home: "keep" }, "home must be"],
   [{ env: { pass: "PATH" } }, "pass must be a list"],
-  [{ network: ["http://x/"] }, "network[0]"],
+  [{ network: ["http://x.test/"] }, "network[0]: It is a URL. Write x.test."],
   [{ nework: [] }, "sandbox has no setting nework"],
-  ["enforce", "must be an object"],
+  ["enforce", 'sandbox must be "enforce", "warn", "off" or an object'],
 ])("%j is not understood, so it is refused", (sandbox, message) => {
   const check = (): void => validateSandbox(sandbox as SandboxConfig, "it");
   expect(check).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));

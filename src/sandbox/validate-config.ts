@@ -26,7 +26,7 @@ const folder: Check = (value, path, problems) => {
 };
 const host: Check = (value, path, problems) => {
   const parsed = parseNetworkRule(String(value));
-  if (!parsed.ok) problems.push(`${path}: ${parsed.problem}`);
+  if (!parsed.ok) problems.push(`${path}: ${parsed.problem} ${parsed.hint}`);
 };
 const oneOf =
   (...words: string[]): Check =>
@@ -75,7 +75,8 @@ const FIELDS: Readonly<Record<keyof SandboxConfig, Check>> = {
 export function validateSandbox(sandbox: SandboxConfig | undefined, server: string): void {
   if (sandbox === undefined) return;
   const problems: string[] = [];
-  object(FIELDS)(sandbox, "sandbox", problems);
+  if (isObject(sandbox)) object(FIELDS)(sandbox, "sandbox", problems);
+  else problems.push('sandbox must be "enforce", "warn", "off" or an object');
   if (problems.length === 0) return;
   throw new PortolanError("CONFIG_INVALID", `the sandbox of ${server} is not valid: ${problems.join("; ")}`, {
     server,

@@ -118,6 +118,15 @@ describe("errors have their position, and all come at once", () => {
     expect(errors(text)).toEqual(expected);
   });
 
+  test.each(['{ @fs.read } from mcp "a b"', '{ @1 } from mcp "a b"', '@fs.read from mcp "a b"'])(
+    "a wrong import %j shows the right forms",
+    (rest) => {
+      expect(parse(`import tools ${rest}`).diagnostics).toMatchObject([
+        { hint: expect.stringMatching(/^Write import tools from mcp/) as string },
+      ]);
+    },
+  );
+
   test("a variable of the caller that the script does not have is an error", () => {
     const script = '@text name = "World"\nHello {{name}} and {{other}}';
     expect(parse(script, ["nme", "other"]).diagnostics).toMatchObject([

@@ -216,7 +216,7 @@ describe("what is missing or wrong", () => {
     expect(error).toMatchObject({
       code: "SECRET_MISSING",
       server: "github",
-      hint: "Set them: portolan secrets set A; portolan secrets set B.",
+      hint: "Set them: portolan secrets set A; portolan secrets set B, or define them in the environment of Portolan.",
     });
     expect(error.message).toContain("Secrets are missing: A (for args[1], env.T); B (for env.T).");
     expect((await refused(http({ X: "1" }, "https://x/${KEY}"), storeWith({}))).missing).toMatchObject([

@@ -22,6 +22,8 @@ import type { SecretStore } from "./store.ts";
 export interface ResolveOptions {
   /** Folder of the config file. The path of a `${file:path}` is relative to it. */
   readonly baseDir: string;
+  /** Contains the names while they are looked up. */
+  readonly pending?: Set<string>;
 }
 
 export interface MissingSecret {
@@ -67,7 +69,7 @@ export interface UnresolvedEndpoint {
 export async function resolveEndpoint(
   endpoint: Endpoint,
   store: SecretStore,
-  { baseDir }: ResolveOptions,
+  { baseDir, pending }: ResolveOptions,
 ): Promise<ResolvedEndpoint | UnresolvedEndpoint> {
   const slots = textsOf(endpoint)
     .filter(({ text }) => text.includes("${"))
@@ -77,8 +79,11 @@ export async function resolveEndpoint(
   const lookups = new Map<string, Promise<Lookup>>();
   for (const { parts } of slots)
     for (const part of parts)
-      if (part.kind !== "text" && !lookups.has(keyOf(part)))
-        lookups.set(keyOf(part), lookUp(part, store, baseDir));
+      if (part.kind !== "text" && !lookups.has(keyOf(part))) {
+        pending?.add(part.name);
+        const lookup = lookUp(part, store, baseDir).finally(() => pending?.delete(part.name));
+        lookups.set(keyOf(part), lookup);
+      }
   const found = new Map(
     await Promise.all([...lookups].map(async ([key, lookup]) => [key, await lookup] as const)),
   );

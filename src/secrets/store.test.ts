@@ -140,7 +140,7 @@ describe("setting", () => {
     await store.set("TWICE", "value", { to: "keyring" });
     await store.set("TWICE", "value", { to: "vault" });
     expect(told.map(({ message }) => message)).toEqual([
-      "SHADOWED was saved in the keyring, but Portolan uses another value of SHADOWED, which is in the environment.",
+      "SHADOWED was saved in the keyring, but commands that you start in this shell use another value of SHADOWED, which is in the environment.",
       "TWICE was saved in the vault, but Portolan uses another value of TWICE, which is in the keyring.",
     ]);
   });

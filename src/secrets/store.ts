@@ -9,7 +9,7 @@ import { createKeyring, createKeyringSource } from "./sources/keyring.ts";
 import { createProgramSource, type SecretLookup } from "./sources/program.ts";
 import type { CheckFile, SecretSource, SourceName, SourceStatus } from "./sources/source.ts";
 import type { VaultAgent } from "./agent/client.ts";
-import type { PromptPassphrase } from "./vault/passphrase.ts";
+import type { NewPassphrase, PromptPassphrase } from "./vault/passphrase.ts";
 import type { VaultReaderOptions } from "./vault/vault-reader.ts";
 import type { Vault } from "./vault/vault.ts";
 
@@ -28,6 +28,8 @@ export interface SecretStoreOptions {
   readonly agent?: "auto" | "off";
   readonly promptPassphrase?: PromptPassphrase;
   readonly report: Report;
+  /** Ends the lookups that the program's own source has not answered. */
+  readonly closed?: AbortSignal;
 }
 
 export interface FoundSecret {
@@ -56,6 +58,8 @@ export interface SecretStore {
   keepVaultPassphrase(): Promise<void>;
   /** Opens the vault, as the first secret from it does. False if there is none. */
   openVault(): Promise<boolean>;
+  /** Encrypts the vault with a new passphrase. False if there is none. */
+  changeVaultPassphrase(next: NewPassphrase): Promise<boolean>;
   /** The .env file in use. */
   readonly envFile?: string;
   /** True if a program gives the values, so that a hint names its function in place of a command. */
@@ -82,14 +86,16 @@ export function createSecretStore(options: SecretStoreOptions): SecretStore {
     vault,
     ...(envFile === undefined ? [] : [createDotenvSource(envFile, report, options.checkFile)]),
   ];
-  const ofVault = { keepPassphrase: () => vault.keepPassphrase(), open: () => vault.open() };
-  return { ...storeOf(sources, report, ofVault), checkFile: options.checkFile, envFile };
+  return { ...storeOf(sources, report, vault), checkFile: options.checkFile, envFile };
 }
 
 /** The environment is used only for references to it, and for variables that are no secrets, such as `HOME`. */
-function programStore(lookup: SecretLookup, { env, report, checkFile }: SecretStoreOptions): SecretStore {
+function programStore(
+  lookup: SecretLookup,
+  { env, report, checkFile, closed }: SecretStoreOptions,
+): SecretStore {
   const environment = createEnvironmentSource(env);
-  const own = storeOf([createProgramSource(lookup)], report, NO_VAULT);
+  const own = storeOf([createProgramSource(lookup, closed)], report, NO_VAULT);
   const all = storeOf([environment], report, NO_VAULT);
   return {
     ...own,
@@ -102,7 +108,9 @@ function programStore(lookup: SecretLookup, { env, report, checkFile }: SecretSt
   };
 }
 
-const NO_VAULT: Pick<Vault, "keepPassphrase" | "open"> = {
+type OfVault = Pick<Vault, "keepPassphrase" | "open" | "changePassphrase">;
+
+const NO_VAULT: OfVault = {
   keepPassphrase: async () => {
     throw new PortolanError(
       "SECRET_STORE_FAILED",
@@ -111,13 +119,14 @@ const NO_VAULT: Pick<Vault, "keepPassphrase" | "open"> = {
     );
   },
   open: async () => false,
+  changePassphrase: async () => false,
 };
 
 /** Returns a store over the given sources. */
 export function storeOf(
   sources: readonly SecretSource[],
   report: Report,
-  vault: Pick<Vault, "keepPassphrase" | "open"> = NO_VAULT,
+  vault: OfVault = NO_VAULT,
 ): SecretStore {
   async function chooseTarget(to: WritableSource | undefined): Promise<SecretSource> {
     for (const source of sources) {
@@ -138,6 +147,7 @@ export function storeOf(
   return {
     keepVaultPassphrase: () => vault.keepPassphrase(),
     openVault: () => vault.open(),
+    changeVaultPassphrase: (next) => vault.changePassphrase(next),
     async get(name, { from } = {}) {
       for (const source of sources) {
         if (from !== undefined && source.name !== from) continue;
@@ -153,12 +163,16 @@ export function storeOf(
       for (const source of sources) {
         if (source.name === target.name) break;
         if ((await source.get(name)) === undefined) continue;
-        warn(
-          `${name} was saved in the ${target.name}, but Portolan uses another value of ${name}, which is in the ${placeOf(source)}.`,
-          source.name === "keyring"
-            ? `To use only the value in the ${target.name}: portolan secrets rm ${name}, then portolan secrets set ${name} --to ${target.name}.`
-            : `To use the saved value, remove PORTOLAN_SECRET_${name} and ${name} from the environment.`,
-        );
+        if (source.name === "keyring")
+          warn(
+            `${name} was saved in the ${target.name}, but Portolan uses another value of ${name}, which is in the keyring.`,
+            `To use only the value in the ${target.name}: portolan secrets rm ${name}, then portolan secrets set ${name} --to ${target.name}.`,
+          );
+        else
+          warn(
+            `${name} was saved in the ${target.name}, but commands that you start in this shell use another value of ${name}, which is in the environment.`,
+            `To use the saved value, remove PORTOLAN_SECRET_${name} and ${name} from the environment. A gateway that was started without these variables uses the saved value.`,
+          );
       }
       return target.name as WritableSource;
     },
@@ -249,6 +263,7 @@ function createLazyVault(file: string | undefined, options: VaultReaderOptions):
     check: async () => (await vault()).check(),
     keepPassphrase: async () => (await vault()).keepPassphrase(),
     open: async () => (await vault()).open(),
+    changePassphrase: async (next) => (await vault()).changePassphrase(next),
   };
 }
 

@@ -72,7 +72,8 @@ export class CallObservers {
   readonly #syncs = new Set<SyncApproved>();
   readonly #prefix = randomBytes(6).toString("base64url");
   #count = 0;
-  #time = { ms: Number.NaN, text: "" };
+  /** The last second in which a call started, and the beginning of its ISO form. */
+  #second = { since: Number.NaN, text: "" };
   #needs: Needs = { sizes: false, phases: false };
   #tracer: CallTracer | undefined;
 
@@ -113,10 +114,17 @@ export class CallObservers {
     for (const observer of this.#observers) observer.ended?.(record, observation);
   }
 
-  /** The ISO form of a time. Under load, many calls start in the same millisecond. */
+  /** The ISO form of a time. Under load, many calls start in the same second. */
   timeOf(ms: number): string {
-    if (this.#time.ms !== ms) this.#time = { ms, text: new Date(ms).toISOString() };
-    return this.#time.text;
+    const since = ms - this.#second.since;
+    if (!(since >= 0 && since < 1_000)) return this.#firstOfSecond(ms);
+    return `${this.#second.text}${String(since).padStart(3, "0")}Z`;
+  }
+
+  #firstOfSecond(ms: number): string {
+    const time = new Date(ms).toISOString();
+    this.#second = { since: ms - (ms % 1_000), text: time.slice(0, -"000Z".length) };
+    return time;
   }
 
   /** The audit log registers here. */

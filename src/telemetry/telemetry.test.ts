@@ -26,6 +26,13 @@ describe("observation", () => {
     expect(calls.active).toBe(false);
   });
 
+  test("times have the ISO form, in any order", () => {
+    const calls = new CallObservers();
+    const start = Date.UTC(2026, 10, 18, 23, 59, 59, 998);
+    for (const ms of [start, start + 1, start + 2, start + 900, start - 1, start + 86_400_000, 0])
+      expect(calls.timeOf(ms)).toBe(new Date(ms).toISOString());
+  });
+
   test("one record for each request, with its parts", async () => {
     const calls = new CallObservers();
     const records: CallRecord[] = [];

@@ -17,6 +17,7 @@ export {
   type UpstreamStats,
 } from "./upstream.ts";
 export { canAnswer } from "./server-requests/answers.ts";
+export { reportsFailedAccess } from "./failure-hints/failed-access.ts";
 export {
   createLaunchDiagnostics,
   type LaunchDiagnostics,
@@ -30,7 +31,7 @@ export {
 } from "./failure-hints/result-denials.ts";
 export { openSessionUpstream } from "./session/session-upstream.ts";
 export { mayRepeatElsewhere, neverSentError } from "./supervision/faults.ts";
-export type { InstanceState, Policy } from "./supervision/instance.ts";
+export { type InstanceState, isUnreachable, type Policy } from "./supervision/instance.ts";
 export type { LifecycleEvent, SessionHandle } from "./supervision/instance-runner.ts";
 export { SessionSubscriptions } from "./supervision/session-subscriptions.ts";
 export { SupervisedUpstream, type SupervisionOptions } from "./supervision/supervised-upstream.ts";

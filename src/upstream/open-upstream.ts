@@ -17,7 +17,7 @@ const SECRET_NAME = /token|key|secret|passw|pwd|auth|credential|cookie|session/i
 
 export interface UpstreamOptions extends Omit<
   SessionUpstreamOptions,
-  "launches" | "redactor" | "knownLegacy" | "auth"
+  "launches" | "redactor" | "knownLegacy" | "auth" | "rejectsAtTimeout"
 > {
   /** Removes secrets from errors; by default the credentials of the definition. */
   readonly redactor?: Redactor;
@@ -50,6 +50,8 @@ export async function openUpstream({
       const session = await openSessionUpstream({
         ...{ ...options, report, redactor, launches, auth },
         knownLegacy: before?.era === "legacy",
+        // A later start waits for the end of the process, so that the next process does not run beside it.
+        rejectsAtTimeout: before === undefined,
         // The caller's signal aborts the first start only.
         signal: before === undefined && signal !== undefined ? AbortSignal.any([leaving, signal]) : leaving,
       });

@@ -1,7 +1,8 @@
-// The error of a cancelled request.
+// Errors of waits that end: a cancelled request, and a call that was or was not sent.
 
 import { expect, test } from "vitest";
-import { cancelledRequest } from "./waiting.ts";
+import { isPortolanError } from "../errors/index.ts";
+import { cancelledRequest, within } from "./waiting.ts";
 
 test.each([
   [{ method: "tools/call", params: { name: "echo" } }, "files: the call of echo was cancelled"],
@@ -15,5 +16,26 @@ test.each([
     message,
     server: "files",
     cause: reason,
+  });
+});
+
+test.each([true, false])(
+  "the error of a wait says whether the call may have run: sent is %j",
+  async (isSent) => {
+    const limit = { server: "files", what: "starting", ms: 1, signal: undefined, isSent };
+    const late: unknown = await within(new Promise(() => {}), limit).catch((error: unknown) => error);
+    expect(late).toMatchObject({ code: "TIMEOUT", data: { timeoutMs: 1 } });
+    if (!isPortolanError(late)) throw late;
+    expect(late.data.neverRan).toBe(isSent ? undefined : true);
+    expect(late.hint.includes("may or may not have taken effect")).toBe(isSent);
+  },
+);
+
+test("the error of a cancelled wait before the call says that it was not sent", async () => {
+  const limit = { server: "files", what: "starting", ms: 0, signal: AbortSignal.abort() };
+  await expect(within(new Promise(() => {}), limit)).rejects.toMatchObject({
+    code: "CANCELLED",
+    data: { neverRan: true },
+    hint: "The call was not sent to the server.",
   });
 });

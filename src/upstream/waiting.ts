@@ -1,6 +1,6 @@
 // Waits with a time limit and an abort signal.
 
-import { PortolanError } from "../errors/index.ts";
+import { MAY_HAVE_RUN, PortolanError, SLOW_SERVER_HINT } from "../errors/index.ts";
 import type { JsonObject } from "../model/index.ts";
 
 /** Resolves after the time, or when the signal aborts. */
@@ -29,8 +29,7 @@ export async function unlessLate<T>(
 }
 
 /** For a call that exceeds its hard limit. */
-export const HARD_LIMIT_HINT =
-  "Raise the hard limit if the call is known to take long: maxTimeoutMs of the call or limits.maxRequestMs in a program, timeouts.max in a config file.";
+export const HARD_LIMIT_HINT: string = `${MAY_HAVE_RUN} Raise the hard limit if the call is known to take long: maxTimeoutMs of the call or limits.maxRequestMs in a program, timeouts.max in a config file.`;
 
 /** The promise's outcome, unless the time (0: no limit) or the signal ends the wait. The promise itself continues. */
 export function within<T>(
@@ -42,11 +41,12 @@ export function within<T>(
     /** When the wait ends, if its time began earlier. */
     endsAt?: number;
     signal: AbortSignal | undefined;
-    /** The hint of the error, if the time limit is not the usual one. */
-    hint?: string;
+    /** True if the call was sent before the wait, so that the wait ends with the hard limit of the call. */
+    isSent?: boolean;
   },
 ): Promise<T> {
-  const { server, what, ms, endsAt = performance.now() + ms, signal, hint } = limit;
+  const { server, what, ms, endsAt = performance.now() + ms, signal, isSent = false } = limit;
+  const unsent = isSent ? {} : { neverRan: true };
   return new Promise((resolve, reject) => {
     const over = (): void => {
       clearTimeout(timer);
@@ -57,15 +57,20 @@ export function within<T>(
       reject(
         new PortolanError("TIMEOUT", `${server}: ${what} took longer than ${ms} ms`, {
           server,
-          data: { timeoutMs: ms },
-          hint,
+          data: { timeoutMs: ms, ...unsent },
+          hint: isSent ? HARD_LIMIT_HINT : SLOW_SERVER_HINT,
         }),
       );
     };
     const abort = (): void => {
       over();
       reject(
-        new PortolanError("CANCELLED", `${server}: ${what} was cancelled`, { server, cause: signal?.reason }),
+        new PortolanError("CANCELLED", `${server}: ${what} was cancelled`, {
+          server,
+          data: unsent,
+          hint: isSent ? undefined : "The call was not sent to the server.",
+          cause: signal?.reason,
+        }),
       );
     };
     const timer = ms === 0 ? undefined : setTimeout(late, timerMs(endsAt - performance.now()));

@@ -79,6 +79,20 @@ function setUp(approval: object[], callers: object[] = [{ name: "agent", token: 
 const RULE = [{ annotations: ["destructive"], for: "10m" }];
 
 describe("portolan approve", () => {
+  it("names the console for a call that only the console may approve", async () => {
+    const place = setUp([{ annotations: ["destructive"], by: ["console"] }]);
+    const served = await place.serve();
+    const agent = new RawModern(served.url, { token: AGENT });
+    const call = agent.post("tools/call", CALL);
+    const { id } = await place.firstWaiting();
+    const next = `To approve: in the console (portolan console). To deny: portolan approve ${id} --deny`;
+    expect((await place.run("approve", "--text")).out).toContain(`  ${next}\n`);
+    await until(() => served.err().includes(next));
+    expect(await place.run("approve", id)).toMatchObject({ code: 5 });
+    expect(await place.run("approve", id, "--deny")).toMatchObject({ code: 0 });
+    expect(textOf(await call.answer())).toContain("denied");
+  });
+
   it("lists what waits, approves and denies it", async () => {
     const place = setUp([{ ...RULE[0], reason: "It changes files." }]);
     expect(await place.run("approve")).toMatchObject({ code: 3 });
@@ -165,6 +179,19 @@ describe("portolan approve", () => {
       await shown.shows("Deny this call");
       shown.press(`${KEYS.down}${KEYS.down}${KEYS.down}${KEYS.enter}`);
       expect(textOf(await denied.answer())).toContain("a person denied the call in the terminal");
+      // The end of a call that was left for later does not touch the question about the next call.
+      const [deferred, next] = [agent.post("tools/call", CALL), await place.firstWaiting()];
+      await shown.shows(`${next.id}: may main.give run?`);
+      await shown.shows("● Decide later");
+      shown.press(KEYS.enter);
+      const kept = agent.post("tools/call", CALL);
+      await until(async () => (await place.waiting()).length === 2);
+      const other = (await place.waiting()).find((call) => call.id !== next.id);
+      await shown.shows(`${other?.id}: may main.give run?`);
+      await place.run("approve", next.id, "--deny");
+      expect(textOf(await deferred.answer())).toContain("denied");
+      shown.press(`${KEYS.down}${KEYS.enter}`);
+      expect(textOf(await kept.answer())).toBe("given");
       // Decided in another place.
       const third = agent.post("tools/call", CALL);
       await shown.shows("Deny this call");
@@ -185,7 +212,7 @@ describe("portolan approve", () => {
       await printing.shows(`"id":"${left?.id}"`);
       printing.press(KEYS.ctrlC);
       expect(await printing.done).toMatchObject({ code: 130 });
-      expect(place.ran()).toBe(2);
+      expect(place.ran()).toBe(3);
     },
   );
 

@@ -24,15 +24,16 @@ beforeEach(() => {
   folder = join(home, "cache", "portolan", "compiled", `${process.version}-${process.arch}`);
 });
 
-async function run(env: Record<string, string> = {}): Promise<string> {
-  const { code, out, err } = await start(["call", "--help"], {
+async function run(env: Record<string, string> = {}, words = ["call", "--help"]): Promise<string> {
+  const { code, out, err } = await start(words, {
+    cwd: home,
     env: { HOME: home, XDG_CACHE_HOME: join(home, "cache"), ...env },
   }).done;
   expect({ code, err }).toEqual({ code: 0, err: "" });
   return out;
 }
 
-const file = (): string => join(folder, "call");
+const file = (command = "call"): string => join(folder, command);
 
 describe("compiled code", () => {
   test("is stored by the first start and used by the next", async () => {
@@ -43,6 +44,15 @@ describe("compiled code", () => {
     expect(await run()).toBe(first);
     // Code that does not fit would have been stored anew.
     expect(statSync(file()).ino).toBe(stored.ino);
+  });
+
+  test("is also used by serve, which changes settings of V8", async () => {
+    writeFileSync(join(home, "portolan.yaml"), "servers: {}\n");
+    // Without a client, the gateway ends.
+    await run({}, ["serve", "--stdio", "--quiet"]);
+    const stored = statSync(file("serve"));
+    await run({}, ["serve", "--stdio", "--quiet"]);
+    expect(statSync(file("serve")).ino).toBe(stored.ino);
   });
 
   test.each([

@@ -244,6 +244,15 @@ describe("connect", () => {
     expect(read(folder, "portolan.yaml")).toBe(yaml);
 
     writeFileSync(claude, read(claude).replace('"mcpServers": {', `"mcpServers": {\n${own("time")},`));
+    expect(JSON.parse((await run("connect")).out)).toMatchObject({
+      clients: [
+        { state: "changed", missing: 1, command: "portolan connect claude-code --import" },
+        { state: "connected" },
+      ],
+    });
+    expect((await run("connect", "--text")).out).toContain(", 1 server is not in this workspace ");
+    const preview = (await run("connect", "claude-code", "--import", "--dry-run", "--text")).out;
+    expect(preview).toMatch(/^ {2}= portolan /m);
     const left = (await run(...both, "--yes", "--text")).out;
     expect(left).toMatch(/= time +stays: it is not in this workspace/);
     expect(left.match(/stays/g)).toHaveLength(1);
@@ -261,8 +270,18 @@ describe("connect", () => {
     for (const removed of ["jira", "pylint", "files.js"])
       expect(read(folder, "portolan.yaml")).not.toContain(removed);
 
-    // Cursor's file is as before the first connect; the later server of Claude Code comes back too.
-    expect((await run("disconnect", "cursor", "claude-code")).code).toBe(0);
+    // Cursor's file is as before the first connect; the later server of Claude Code comes back too, which is a change.
+    expect((await run("disconnect", "cursor", "claude-code")).code).toBe(2);
+    const planned = (await run("disconnect", "claude-code", "--dry-run", "--text")).out;
+    expect(planned).toContain("your later changes stay");
+    expect(planned).not.toContain("byte for byte");
+    const done = JSON.parse((await run("disconnect", "cursor", "claude-code", "--yes")).out) as object;
+    expect(done).toMatchObject({
+      clients: expect.arrayContaining([
+        expect.objectContaining({ client: "claude-code", change: "merged" }),
+        expect.objectContaining({ client: "cursor", change: "restored" }),
+      ]) as object,
+    });
     expect(read(cursor)).toBe(cursorBefore);
     expect(namesIn(claude)).toEqual(["files", "pylint", "time"]);
   });
@@ -361,7 +380,7 @@ describe("connect", () => {
       .split(
         "2 servers may need a change of their config. Without the change, some of their tools may fail:",
       );
-    expect(last).toContain(`files: Grant it with: portolan grant files --write ${notes} (or --read`);
+    expect(last).toContain(`files: Grant it with: portolan grant files --read ${notes} (or --write`);
     expect(last).toContain(`memory: Keep the data in another folder: portolan grant memory --data ${data}`);
 
     put(join(data, "memory.jsonl"), "{}\n");

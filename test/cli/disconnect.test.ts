@@ -1,6 +1,6 @@
 // The parts of Portolan that `portolan disconnect` names, because it does not remove them.
 
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -40,4 +40,81 @@ test("disconnect names what stays only if no other client uses the workspace", a
       command: expect.stringMatching(/^rm -rf .*portolan\/store$/),
     },
   ]);
+});
+
+test("disconnect proposes to remove no data file that a client's file names", async () => {
+  const home = temporaryFolder();
+  const env = { HOME: home, XDG_DATA_HOME: join(home, ".local/share") };
+  const run = (...words: string[]): Promise<Ran> => portolan([...words, "--text"], { cwd: home, env });
+  for (const folder of [".cursor", "mcpdata", "server-memory"]) mkdirSync(join(home, folder));
+  const put = (name: string, servers: object): void =>
+    writeFileSync(join(home, name), JSON.stringify({ mcpServers: servers }));
+  // The path of the user, and the path that Portolan would choose.
+  for (const file of [join(home, "mcpdata/memory.jsonl"), join(home, "server-memory/memory.jsonl")]) {
+    writeFileSync(file, "{}\n");
+    const args = ["-y", "@modelcontextprotocol/server-memory"];
+    put(".claude.json", { memory: { command: "npx", args, env: { MEMORY_FILE_PATH: file } } });
+    put(".cursor/mcp.json", { echo: stdioCommand() });
+    expect((await run("connect", "cursor", "claude-code", "--import", "--yes")).code).toBe(0);
+    expect((await run("disconnect", "claude-code")).out).not.toContain("the data of memory");
+    const { out } = await run("disconnect", "cursor");
+    expect(out).toContain("Portolan did not remove the following");
+    expect(out).not.toContain("the data of memory");
+    rmSync(join(home, "portolan.yaml"));
+  }
+});
+
+test("folders that connect created go again; the backup of portolan.yaml is named", async () => {
+  const home = temporaryFolder();
+  const env = { HOME: home, XDG_DATA_HOME: join(home, ".local/share") };
+  const run = (...words: string[]): Promise<Ran> => portolan([...words, "--text"], { cwd: home, env });
+  const server = JSON.stringify(stdioCommand());
+  writeFileSync(join(home, "portolan.yaml"), `servers: { one: ${server} }\n`);
+  writeFileSync(
+    join(home, ".claude.json"),
+    `{"mcpServers":{"two":${JSON.stringify(stdioCommand("--era=legacy"))}}}`,
+  );
+  const connected = await run("connect", "windsurf", "claude-code", "--import", "--yes");
+  expect(connected.out).toContain("Windsurf was not found on this computer");
+  expect(connected.out).not.toContain("Claude Code was not found");
+  expect(connected.out).toMatch(/Backup: portolan\.yaml\.portolan-\S+\.bak/);
+  expect(existsSync(join(home, ".codeium/windsurf/mcp_config.json"))).toBe(true);
+  const { out } = await run("disconnect", "--all");
+  expect(out).toMatch(/the backup of portolan\.yaml: rm ~\/portolan\.yaml\.portolan-\S+\.bak/);
+  expect(existsSync(join(home, ".codeium"))).toBe(false);
+});
+
+test("disconnect notes only the data of this client's server, and clients that are not connected", async () => {
+  const home = temporaryFolder();
+  const env = { HOME: home, XDG_DATA_HOME: join(home, ".local/share") };
+  const run = (...words: string[]): Promise<Ran> => portolan([...words, "--text"], { cwd: home, env });
+  for (const folder of [".cursor", "server-memory", "cursor-memory"]) mkdirSync(join(home, folder));
+  const args = ["-y", "@modelcontextprotocol/server-memory"];
+  const [own, other] = [join(home, "cursor-memory/memory.jsonl"), join(home, "server-memory/memory.jsonl")];
+  for (const file of [own, other]) writeFileSync(file, "{}\n");
+  const put = (name: string, server: object): void =>
+    writeFileSync(join(home, name), JSON.stringify({ mcpServers: { memory: server } }));
+  put(".cursor/mcp.json", { command: "npx", args });
+  put(".claude.json", { command: "npx", args, env: { MEMORY_FILE_PATH: other } });
+  expect((await run("connect", "cursor", "claude-code", "--import", "--yes")).code).toBe(0);
+  const yaml = (file: string): string =>
+    `{ command: npx, args: [-y, "@modelcontextprotocol/server-memory"], env: { MEMORY_FILE_PATH: "${file}" } }`;
+  writeFileSync(
+    join(home, "portolan.yaml"),
+    `servers:\n  memory: ${yaml(own)}\n  memory-claude-code: ${yaml(other)}\n`,
+  );
+  const { out } = await run("disconnect", "cursor");
+  expect(out.replaceAll(/\s+/g, " ")).toContain(
+    "note the restored server memory does not use cursor-memory/memory.jsonl; only the server memory of",
+  );
+  expect(out).not.toContain("server-memory/");
+
+  const claude = await run("disconnect", "cursor", "claude-code");
+  expect(claude.code).toBe(0);
+  expect(claude.err).toContain("note Cursor is not connected.");
+  expect(claude.out).toContain("1 server restored: memory");
+  expect(claude.out).not.toContain("note");
+  const none = await run("disconnect", "cursor", "claude-code");
+  expect(none.code).toBe(2);
+  expect(none.err).toContain("not connected.");
 });

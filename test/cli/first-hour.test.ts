@@ -90,7 +90,7 @@ describe.each([
     expect(connect).toContain("claude-code claude-desktop cursor");
 
     const connected = await terminal.run(connect, [
-      ["server-memory writes its data into its own program folder", "Enter"],
+      ["(server-memory) writes its data into its own program folder", "Enter"],
       ["server-filesystem is started with ~/notes. Allow:", "Enter"],
       ["Write 4 files?", "Enter"],
     ]);

@@ -7,8 +7,10 @@ import {
   existsSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
+  unlinkSync,
   writeFileSync,
 } from "node:fs";
 import { connect } from "node:net";
@@ -42,7 +44,7 @@ describe("status without a gateway", () => {
     expect((await place.run("status", "--standalone", "--text")).err).not.toContain("No gateway");
     expect((await place.run("status", "--gateway", "--standalone")).code).toBe(2);
     const { pid } = await place.serve("--no-auth");
-    expect(await place.json<Status>("status", "--gateway")).toMatchObject({
+    expect(await place.json<Status>("status", "--gateway", "--wait", "30")).toMatchObject({
       healthy: true,
       gateway: { pid },
     });
@@ -101,6 +103,18 @@ describe("a state file", () => {
     );
     expect(place.stateFiles()).toEqual([]);
     expect(await place.run("status")).toMatchObject({ code: 0 });
+  });
+
+  it("of a gateway that is stopped (SIGSTOP): stop names kill -9, after which its servers end too", async () => {
+    const place = setUp();
+    const gateway = await place.serve("--no-auth");
+    const servers = gateway.servers();
+    process.kill(gateway.pid, "SIGSTOP");
+    const { code, err } = await place.run("stop", "--text");
+    expect(code).toBe(3);
+    expect(err).toContain(`kill -9 ${gateway.pid}`);
+    process.kill(gateway.pid, "SIGKILL");
+    await until(() => servers.every((pid) => !isRunning(pid)));
   });
 
   it("of a gateway on stdio that was killed is removed", async () => {
@@ -242,6 +256,15 @@ describe("--daemon", () => {
     expect((await place.run("stop")).code).toBe(0);
   });
 
+  it("a missing token of a caller ends the start before a server starts", async () => {
+    const started = join(temporaryFolder(), "started");
+    const script = `echo x >> "${started}"; exec "${process.execPath}" "${SERVER}" --era=modern`;
+    const settings = { port: 0, callers: [{ name: "a", token: "${NONE}" }] };
+    const place = setUp(yaml({ good: { command: "sh", args: ["-c", script], sandbox: "off" } }, settings));
+    expect(envelope(await place.run("serve", "--json"))).toMatchObject({ code: "SECRET_MISSING" });
+    expect(existsSync(started)).toBe(false);
+  });
+
   it("the line of a failed start has the format of the log, and a date", async () => {
     const settings = { port: 0, callers: [{ name: "a", token: "${NONE}" }] };
     const place = setUp(yaml({ good: entry("--era=modern") }, settings));
@@ -286,4 +309,32 @@ describe("--daemon", () => {
     expect(target.code).toBe(2);
     expect(target.err).toContain("portolan add");
   });
+});
+
+it("status, the metrics and the log report an audit log that cannot be written, and only until it can", async () => {
+  const more = { audit: true, telemetry: { prometheus: { auth: "none" } } };
+  const place = setUp(
+    JSON.stringify({ ...(JSON.parse(yaml({ good: entry("--era=modern") })) as object), ...more }),
+  );
+  const gateway = await place.serve("--no-auth");
+  const { url = "" } = (await place.json<Status>("status")).gateway ?? {};
+  const { folder } = await place.json<{ folder: string }>("audit", "calls");
+  renameSync(folder, `${folder}-away`);
+  writeFileSync(folder, "");
+  await place.run("call", "good.echo", "text=x");
+  const metric = async (): Promise<boolean> =>
+    (await (await fetch(new URL("/metrics", url))).text()).includes('portolan_errors{code="AUDIT_FAILED"} 1');
+  await until(metric);
+  const failing = await place.run("status", "--text");
+  expect(failing).toMatchObject({
+    code: 3,
+    out: expect.stringMatching(/audit log \S+ cannot be written/) as string,
+  });
+  unlinkSync(folder);
+  renameSync(`${folder}-away`, folder);
+  await gateway.shows("can be written again; ");
+  expect((await place.run("audit", "calls", "--text")).out).toContain("echo");
+  expect(await metric()).toBe(false);
+  const good = await place.run("status", "--text");
+  expect(good).toMatchObject({ code: 0, out: expect.not.stringContaining("audit log") as string });
 });

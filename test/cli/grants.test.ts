@@ -49,6 +49,49 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     expect(readFileSync(join(home, "memory/m.jsonl"), "utf8")).toContain("kept");
   });
 
+  it("a folder that does not exist yet is created and granted on request", async () => {
+    const { home, file, text, run, shell } = setUp();
+    writeFileSync(file, "servers: {}\n");
+    const folder = join(home, "scratch");
+    const added = shell(`portolan add files -- ${FILES(folder)}`);
+    await added.shows("is started with ~/scratch, which does not exist yet. Create the folder, and allow:");
+    added.press(KEYS.enter);
+    expect((await added.done).code).toBe(0);
+    expect(text()).toContain("write: [~/scratch]");
+    const written = await run("call", "files.write_file", `path=${folder}/a.txt`, "content=hello");
+    expect(written.code).toBe(0);
+    expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("hello");
+  });
+
+  it("Enter does not grant a folder with other files to a server that needs the folder of its data file", async () => {
+    const { home, file, text, run, shell } = setUp();
+    writeFileSync(file, "servers: {}\n");
+    mkdirSync(join(home, "Documents"));
+    const path = join(home, "Documents/m.jsonl");
+    writeFileSync(path, "");
+    const added = shell(`portolan add memory --env MEMORY_FILE_PATH=${path} -- ${MEMORY}`);
+    await added.shows("Allow for all files in ~/Documents:");
+    added.press(KEYS.enter);
+    const { code, screen } = await added.done;
+    expect(code).toBe(0);
+    expect(text()).not.toContain("write:");
+    const way = `remove MEMORY_FILE_PATH from the server's config, and run: portolan grant memory --data ${home}/server-memory. To keep the present data, then run: cp ${path} ${home}/server-memory/memory.jsonl.`;
+    const shown = (all: string): string => all.replaceAll(/\s+/g, "");
+    expect(shown(screen)).toContain(shown(way));
+    const status = await run("status", "--text");
+    expect(shown(status.out + status.err)).toContain(shown(way));
+    expect(status.out + status.err).not.toContain("--write");
+  });
+
+  it("add refuses a name that is taken before it asks anything", async () => {
+    const { file, shell } = setUp();
+    writeFileSync(file, "servers:\n  memory: { command: node }\n");
+    const { code, screen } = await shell(`portolan add memory -- ${MEMORY}`).done;
+    expect(code).toBe(2);
+    expect(screen).toContain("memory");
+    expect(screen).not.toContain("Store the data");
+  });
+
   it("a path of the system is named, and no grant is offered for it", async () => {
     const { notes, file, text, run, shell } = setUp();
     writeFileSync(file, "servers: {}\n");
@@ -191,7 +234,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
   });
 
   it("nothing is granted silently; --strict adds nothing and ends with 2", async () => {
-    const { home, notes, file, text, run } = setUp();
+    const { cwd, home, notes, file, text, run } = setUp();
     const words = FILES(notes).split(" ");
     const strict = await run("add", "files", "--strict", "--", ...words);
     expect(strict.code).toBe(2);
@@ -207,9 +250,20 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(added.code).toBe(0);
     const whole = await run("grant", "files", "--write", "/");
     expect(envelope(whole).message).toContain("--write / is the whole file system");
+    const data = join(home, ".data/portolan");
+    mkdirSync(data, { recursive: true });
+    const refused = "cannot be granted: it is Portolan's own data, which no server is allowed to see";
+    expect(envelope(await run("grant", "files", "--read", data)).message).toContain(refused);
+    expect(envelope(await run("add", "more", "--allow-read", data, "--", ...words)).message).toContain(
+      refused,
+    );
     const dry = await run("grant", "files", "--write", home, "--dry-run", "--text");
     expect(dry.err).toContain("files could then change every file of ");
     expect(dry.err).not.toContain("portolan revoke");
+    const wide = await run("add", "wide", "--allow-read", home, "--dry-run", "--", ...words);
+    expect(wide.err).toContain("wide could then read every file of ");
+    const around = await run("grant", "files", "--write", ".", "--dry-run", "--text");
+    expect(around.err).toContain(`every file of ${cwd} except config files, for example its own program`);
     expect(added.err).toContain(`portolan grant files --write ${notes}`);
     expect(JSON.parse(added.out)).toMatchObject({ needsGrant: [{ server: "files" }] });
     expect(text()).not.toContain("sandbox");
@@ -272,6 +326,29 @@ describe("without a terminal", needs("bubblewrap"), () => {
       expect(shown).toContain(`such as ${join(home, "server-memory/m.jsonl")}, and grant that folder.`);
   });
 
+  it("a server that replaces its data file needs the folder, and grant says so before the first call", async () => {
+    const { home, run } = setUp();
+    const folder = join(home, "memory");
+    const path = join(folder, "m.jsonl");
+    await run("add", "memory", "--env", `MEMORY_FILE_PATH=${path}`, "--", ...MEMORY.split(" "));
+    const toFolder = `portolan grant memory --write ${folder}`;
+    const remove = "remove MEMORY_FILE_PATH from the server at portolan.yaml:3";
+    const isRefused = async (): Promise<void> => {
+      const { message } = envelope(await run("grant", "memory", "--write", path));
+      expect(message).toContain(`server-memory writes other files beside its data file`);
+      expect(message).toContain(
+        `Grant the folder: ${toFolder}. To give it a folder of its own, ${remove}, and run: portolan grant memory --data ${home}/server-memory`,
+      );
+    };
+    await isRefused();
+    writeFileSync(path, "");
+    await isRefused();
+    const data = envelope(await run("grant", "memory", "--data", join(home, "other")));
+    expect(data.hint).toContain(`${toFolder}. To use another folder, ${remove}, and run this command again`);
+    expect((await run(...toFolder.split(" ").slice(1))).code).toBe(0);
+    expect((await run("call", "memory.create_entities", ENTITY)).code).toBe(0);
+  });
+
   it("a grant is not blocked by the secrets of another server of the client's file", async () => {
     const { cwd, home, notes, text, run } = setUp();
     const [command = "", ...args] = FILES(notes).split(" ");
@@ -292,6 +369,23 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(text()).not.toContain("BRAVE_API_KEY");
   });
 
+  it("grant and revoke name the workspace of the clients, if the folder is another one", async () => {
+    const { home, notes, run } = setUp();
+    const gateway = join(home, "gw");
+    mkdirSync(gateway);
+    writeFileSync(join(gateway, "portolan.yaml"), "servers:\n  other: { command: node }\n");
+    writeFileSync(
+      join(home, ".claude.json"),
+      '{ "mcpServers": { "fs": { "command": "node", "args": ["x"] } } }',
+    );
+    expect((await run("connect", "claude-code", "-w", gateway, "--yes")).code).toBe(0);
+    const note = "Your clients use the workspace ~/gw. To see its servers: portolan status -w ~/gw.";
+    expect(envelope(await run("revoke", "fs", "--read", notes)).hint).toContain(note);
+    expect((await run("grant", "fs", "--read", notes, "-w", join(home, "work"), "--dry-run")).err).toBe("");
+    const granted = await run("grant", "fs", "--read", notes, "--text");
+    expect(granted).toMatchObject({ code: 0, err: `${note}\n` });
+  });
+
   it("a server of another client's file is copied; an mcpfile says whether its commands are sandboxed", async () => {
     const { cwd, notes, text, run } = setUp();
     const [command = "", ...args] = FILES(notes).split(" ");
@@ -299,6 +393,8 @@ describe("without a terminal", needs("bubblewrap"), () => {
     const granted = await run("grant", "files", "--write", notes, "--text");
     expect(granted.out).toMatch(/files is declared in \.mcp\.json.*\n.*\n[^]*\+ +write: \[~\/notes\]/);
     expect(text()).toContain("write: [~/notes]");
+    const own = await run("grant", "files", "--read", cwd, "--text");
+    expect(own.out).toContain("Granted to files: read ~/work.\n");
     expect((await run("init", "mcpfile")).code).toBe(0);
     expect((await run("validate", "mcpfile.yaml", "--text")).out).toContain("commands run in a sandbox");
     const file = join(cwd, "mcpfile.yaml");

@@ -222,7 +222,9 @@ describe("import", () => {
     expect(ran.out).toMatch(
       /! github from [^\n]*another server of the workspace has this name \(portolan\.yaml, line 3\)/,
     );
-    expect(ran.out).toMatch(/Authorization looks like a secret\. Now portolan\.yaml contains its value/);
+    expect(ran.out).toMatch(
+      /Authorization looks like a secret\. Its value is copied to portolan\.yaml in plain text/,
+    );
     const after = read(at.folder, "portolan.yaml");
     expect(after.startsWith(WORKSPACE)).toBe(true);
     const [backup, ...more] = backups(at.folder);

@@ -83,6 +83,11 @@ describe("portolan add", () => {
     expect(await run("add", "x", "npm:@scope/single@^1")).toMatchObject({ code: 0 });
     expect(readFileSync(join(cwd, "portolan.yaml"), "utf8")).toContain('  x:\n    npm: "@scope/single@^1"\n');
     expect((await run("list", "x")).out).toContain('"hi"');
+    // The range in the config does not say which version runs.
+    expect(JSON.parse((await run("status")).out)).toMatchObject({
+      servers: [{ program: expect.stringMatching(/^@scope\/single@1\.0\.0\b/) as string }],
+    });
+    expect((await run("why", "x", "--text")).out).toMatch(/program +@scope\/single@1\.0\.0\b/);
     expect((await run("add", "more", "--dry-run", "--text", "--", "npm:single", "-v")).out).toContain(
       "  more:\n    npm: single\n    args: [-v]\n",
     );
@@ -132,11 +137,17 @@ describe("portolan install", () => {
     });
     publish("checked", "1.1.0");
     publish("checked", "2.0.0");
-    const available = { server: "a", state: "available", from: "1.0.0", to: "1.1.0" };
+    const excluded =
+      "2.0.0 is also published, but the version range in portolan.yaml excludes it. To use it, change the version in portolan.yaml.";
+    const available = { server: "a", state: "available", from: "1.0.0", to: "1.1.0", newer: "2.0.0" };
     for (const words of [[], ["a"]]) expect(await check(...words)).toEqual({ code: 1, servers: [available] });
     expect((await run("update", "--check", "--text")).out).toBe(
-      "a: 1.0.0 → 1.1.0 is available. To install it: portolan install --update a\n",
+      `a: 1.0.0 → 1.1.0 is available. To install it: portolan install --update a\n  ${excluded}\n`,
     );
+    expect((await run("update", "a", "--dry-run")).err).toContain("portolan update --check a");
+    expect(states(await run("update", "a"))).toEqual(["updated"]);
+    const current = await run("update", "--check", "--text");
+    expect(current).toMatchObject({ code: 0, out: `a is up to date.\n  ${excluded}\n` });
     const failed = await offline("update", "--check");
     expect(failed.code).toBe(3);
     expect(JSON.parse(failed.out)).toMatchObject({
@@ -189,6 +200,37 @@ describe("a broken store", () => {
     expect(await run("call", "a.hi")).toMatchObject({ code: 0 });
     expect(readFileSync(stored("node_modules/broken/server.js"), "utf8")).toBe(SERVER);
     expect(existsSync(stored("node_modules/part"))).toBe(true);
+  });
+
+  it("audit compares all files of an npm package, and names the servers that it does not check", async () => {
+    publish("audited", "1.0.0");
+    const { run, stored } = setUp("audited");
+    const audit = async () => {
+      const { code, out } = await run("audit");
+      const { servers, notChecked, findings } = JSON.parse(out) as {
+        servers: string[];
+        notChecked: { server: string }[];
+        findings: { rule: string; message: string }[];
+      };
+      const others = notChecked.map(({ server }) => server);
+      return { code, servers, others, findings: findings.map(({ rule, message }) => `${rule} ${message}`) };
+    };
+    const covered = { servers: ["a"], others: ["b", "c"] };
+    const missing = "files-missing The files of audited@^1.0.0 are not on this machine.";
+    expect(await audit()).toEqual({ code: 0, ...covered, findings: [missing] });
+    expect(await run("install")).toMatchObject({ code: 0 });
+    expect(await audit()).toEqual({ code: 0, ...covered, findings: [] });
+    const text = await run("audit", "--text");
+    expect(text.out).toContain(
+      "No findings. Checked the packages of: a.\nNot checked: b is reached by its URL",
+    );
+    expect(text.out).toContain("Not checked: c runs a program that is no package.\n");
+    writeFileSync(stored("node_modules/part/index.js"), "// evil");
+    const changed =
+      "files-damaged Files of audited@1.0.0 changed after the installation: node_modules/part/index.js was changed.";
+    expect(await audit()).toEqual({ code: 1, ...covered, findings: [changed] });
+    expect(states(await run("install", "a"))).toEqual(["mended"]);
+    expect(await audit()).toEqual({ code: 0, ...covered, findings: [] });
   });
 
   it("is distinguished from a missing package without a network", async () => {

@@ -319,6 +319,19 @@ describe("convert", () => {
     expect(file("p.mcpfile.yaml")).toMatch(/^name: petstore$/m);
   });
 
+  it("openapi: the next steps add the file to the sources of the workspace, and keep the other files", async () => {
+    const { run, write, cwd } = setUp({ "mcpfile.yaml": ONE });
+    mkdirSync(join(cwd, ".drivers/d"), { recursive: true });
+    write(".drivers/d/DRIVER.md", "---\nid: d\n---\n");
+    const words = ["convert", "openapi", PETSTORE, "--force", "--out", "p.mcpfile.yaml"];
+    const line = 'sources: ["mcpfile.yaml", "p.mcpfile.yaml"]';
+    expect((await run(...words)).err).toContain(`set this key in portolan.yaml:\n  ${line}\n`);
+    write("portolan.yaml", `${line}\n`);
+    expect((await run(...words)).err).not.toContain("sources");
+    const { servers } = JSON.parse((await run("list", "--json")).out) as { servers: object[] };
+    expect(servers).toHaveLength(2);
+  });
+
   it("openapi: --split writes a folder that is a workspace at once", async () => {
     const operation = (tag: string): object => ({
       get: { operationId: `get_${tag}`, tags: [tag], responses: {} },
@@ -342,6 +355,12 @@ describe("convert", () => {
     expect(code).toBe(0);
     expect(err).toContain("portolan list -w api\n");
     expect(file("api/pets.mcpfile.yaml")).toMatch(/^name: shop-pets$/m);
+    expect(envelope(await run(...words, "--out", "api/"))).toMatchObject({
+      code: "USAGE",
+      hint: expect.stringMatching(
+        /^No file was changed\. .* --force: .*: api\/\S+, api\/\S+, api\/portolan\.yaml\.$/,
+      ),
+    });
     const listed = await run("list", "-w", "api", "--json");
     expect(listed.out).toContain("get_pets");
     expect(listed.out).toContain("get_orders");

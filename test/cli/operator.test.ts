@@ -126,6 +126,10 @@ test("a service that could not open the vault at its start is refused, and one w
   const open = await run("service", "install", "--print", "--passphrase-file", "../passphrase");
   expect(open).toMatchObject({ code: 0, err: expect.stringContaining(`chmod 600 ${file}`) as string });
   chmodSync(file, 0o600);
+  writeFileSync(`${file}-wrong`, "another passphrase", { mode: 0o600 });
+  const wrong = await run("service", "install", "--passphrase-file", "../passphrase-wrong");
+  expect(envelope(wrong).message).toContain(`the passphrase in ${file}-wrong does not open the vault`);
+  expect(envelope(wrong).hint).toContain("Write the right passphrase into the file of --passphrase-file");
   // The variables of this terminal do not count.
   env["ONLY_HERE"] = "x";
   const noted = await run("service", "install", "--print", "--passphrase-file", "../passphrase");
@@ -164,6 +168,8 @@ test(
     const read = (): Promise<Ran> => run("call", "shell.run", `script=cat ${join(top, "notes", "a.txt")}`);
     for (const ran of [await read(), await read()]) expect(ran.err).toContain("portolan grant shell");
     expect((await run("why", "shell")).out).toContain("SANDBOX_DENIED");
+    const shown = (await run("why", "shell", "--text")).out.replaceAll(/\s+/g, " ");
+    expect(shown).toMatch(/Time of the call: \d{4}-.*The server works\. Its sandbox denied access to a path/);
     expect((await run("grant", "shell", "--read", join(top, "notes"))).code).toBe(0);
     await until(async () => (await read()).out.includes("hello"));
     for (const command of [["status"], ["why", "shell"]])
@@ -197,7 +203,8 @@ test("an error about settings is forgotten after a good reload, and a limit that
   const { rename } = await import("node:fs/promises");
   await rename(token, `${token}.away`);
   expect((await run("reload")).code).toBe(2);
-  expect((await run("status", "--text")).out).toContain("settings are not in use");
+  // Once, although it is a diagnostic and a problem of the gateway.
+  expect((await run("status", "--text")).out.split("settings are not in use")).toHaveLength(2);
   await rename(`${token}.away`, token);
   expect((await run("reload")).code).toBe(0);
   expect((await run("status", "--text")).out).not.toContain("settings are not in use");
@@ -264,13 +271,36 @@ test("secrets set and a reload use new secrets: they restart their servers, and 
     problems: [],
     serverProblems: [
       expect.stringContaining(
-        "shell keeps its earlier secrets, because Portolan could not read its secrets again: A secret is missing: TOKEN",
+        "shell keeps its earlier secrets, and could not start again, because Portolan cannot read its secrets: A secret is missing: TOKEN",
       ),
     ],
     restarted: [],
   });
   expect(await length()).toBe("22");
+  const outdated = async (): Promise<unknown> =>
+    ((await (await fetch(new URL("/readyz", url))).json()) as { servers: { outdated: number } }).servers
+      .outdated;
+  const lines = async (command: string): Promise<string[]> =>
+    (await run(command, "--text")).out
+      .split("\n")
+      .filter((line) => line.includes("keeps its earlier secrets"));
+  expect(await outdated()).toBe(1);
+  expect(await run("reload", "--text")).toMatchObject({
+    ...{ code: 3, out: expect.not.stringContaining("No server and no setting changed") as string },
+  });
+  for (const command of ["status", "reload", "events"]) expect(await lines(command)).toHaveLength(1);
+  const why = await run("why", "shell", "--text");
+  expect(why.out).toContain("Set it: portolan secrets set TOKEN");
+  expect(why.out).not.toContain("No action needed");
+  const beside = await pipe(TOKEN, "secrets", "set", "CI_TOKEN", "--to", "vault", "--text");
+  expect(beside).toMatchObject({
+    ...{ code: 3, err: expect.stringContaining("shell keeps its earlier secrets") as string },
+  });
+  expect(beside.err).toContain("has read the change, but not all servers use it.");
+  expect(beside.out).not.toContain("applied");
   await set("TOKEN", "a-new-and-longer-value");
+  expect(await outdated()).toBe(0);
+  expect(await lines("status")).toEqual([]);
 
   const renewedCaller = await pipe(`${TOKEN}-new`, "secrets", "set", "CI_TOKEN", "--to", "vault", "--text");
   expect(renewedCaller.out).toMatch(
@@ -333,6 +363,26 @@ test("reload, restart and grant say whether the server started, with their exit 
   expect(reloaded.code).toBe(3);
   expect(reloaded.out).toContain("other keeps its earlier secrets");
   expect(reloaded.out).not.toContain("completely or not at all");
+
+  writeFileSync(program, 'throw new Error("broken script");');
+  const file = join(cwd, "portolan.yaml");
+  writeFileSync(file, readFileSync(file, "utf8").replaceAll("--era=modern", "--era=legacy"));
+  const removed = await run("remove", "other", "--text");
+  expect(removed.code).toBe(3);
+  expect(removed.err).toMatch(/one runs with its earlier configuration.*broken script/);
+  expect(removed.err).toContain("has read the change, but not all servers use it.");
+});
+
+test("a command reports a changed server that does not run", async () => {
+  const broken = { command: process.execPath, args: ["first-missing.mjs"] };
+  const { cwd, run } = setUp({ servers: { one: broken, two: fixture() }, gateway: { port: 0 } });
+  await run("serve", "--daemon", "--json");
+  const file = join(cwd, "portolan.yaml");
+  writeFileSync(file, readFileSync(file, "utf8").replace("first-missing", "second-missing"));
+  const removed = await run("remove", "two", "--text");
+  expect(removed.code).toBe(3);
+  expect(removed.err).toContain("has applied the change, but not all changed servers could start.");
+  expect(removed.err).toMatch(/one: .*second-missing/);
 });
 
 test("list and why show what a caller may use, as the gateway does; refused calls are in the log and the events", async () => {
@@ -393,6 +443,13 @@ test("update names the servers of npm, and the command that updates them", async
   expect(err).toContain("portolan install --update one two");
   place.save({ servers: { own: fixture() } });
   expect((await place.run("update", "--text")).err).not.toContain("install --update");
+  const other = { command: "npx", args: ["-y", "other"] };
+  writeFileSync(join(place.cwd, ".mcp.json"), JSON.stringify({ mcpServers: { other } }));
+  const elsewhere = await place.run("update", "other", "--text");
+  expect(elsewhere.code).toBe(2);
+  expect(elsewhere.err).toContain("The config of the server other is in .mcp.json:1");
+  expect(elsewhere.err).toContain("portolan install --update other");
+  expect((await place.run("update", "missing", "--text")).err).toContain('There is no server "missing"');
 });
 
 test("commands in another folder name the gateways that run", async () => {
@@ -410,4 +467,24 @@ test("commands in another folder name the gateways that run", async () => {
   expect(await there("stop", "--pid", pid.replace("process ", ""), "--text")).toMatchObject({ code: 0 });
   expect((await run("stop", "--text")).out).toBe("No gateway runs for this workspace.\n");
   expect(existsSync(cwd)).toBe(true);
+});
+
+test("validate warns of missing TLS files of the gateway", async () => {
+  const { cwd, run } = setUp({ servers: {}, gateway: { tls: { cert: "cert.pem", key: "keys/key.pem" } } });
+  writeFileSync(join(cwd, "cert.pem"), "");
+  const { code, out } = await run("validate");
+  expect(code).toBe(0);
+  const { diagnostics } = JSON.parse(out) as { diagnostics: { message: string; hint: string }[] };
+  expect(diagnostics).toMatchObject([{ code: "FILE_FAILED", severity: "warning" }]);
+  expect(diagnostics[0]?.message).toContain(`there is no file ${join(cwd, "keys", "key.pem")}`);
+  expect(diagnostics[0]?.hint).toContain("gateway.tls.key");
+});
+
+test("add names the next step for a secret that the server refers to", async () => {
+  const { run } = setUp({ servers: {} });
+  const header = "Authorization: Bearer ${REMOTE_TOKEN}";
+  const { code, out } = await run("add", "remote", "http://127.0.0.1:9/mcp", "--header", header, "--text");
+  expect(code).toBe(0);
+  expect(out).toContain("If REMOTE_TOKEN has no value yet: portolan secrets set REMOTE_TOKEN");
+  expect((await run("add", "local", "--env", "PATH", "--text", "--", "node")).out).not.toContain("secrets");
 });

@@ -135,6 +135,16 @@ test("an audit compares definitions as the server sent them, also those with a s
       },
     ],
   });
+
+  made.define(tool("add", "Adds with value-of-the-token."), tool("more", "Half: \ud800"));
+  const malformed = await made.portolan("audit", "--live");
+  expect((JSON.parse(malformed.out) as { findings: unknown[] }).findings).toEqual([
+    expect.objectContaining({
+      message:
+        "The tool more cannot be compared with portolan.lock: its definition is malformed, or the server lists two tools of this name.",
+      hint: "Report this to the author of the server.",
+    }),
+  ]);
 });
 
 test("a tool with a critical finding is pinned only on request", async () => {

@@ -222,7 +222,7 @@ describe("commands beside a gateway", () => {
     expect([once.code, JSON.parse(once.out)]).toMatchObject([0, { content: [{ text: "hi" }] }]);
     expect(once.out).not.toContain("portolan/gateway");
     expect(once.err).toMatch(
-      /^--allow-read applies to this run only, so this command starts a second copy of the server; the gateway/,
+      /^The grants of this command apply to this run only, so this command starts a second copy of the server; the gateway/,
     );
   });
 });

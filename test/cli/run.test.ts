@@ -163,6 +163,15 @@ describe("portolan run", () => {
     expect(ran).toMatchObject({ code: 0, out: "The token is undefined.\nThe token is undefined.\n" });
   });
 
+  it("a script that is not a file is refused, with what a script must be", async () => {
+    const { cwd, env } = await workspace("Ready.\n");
+    expect(envelope(await portolan(["run", ".", "--json"], { cwd, env }))).toMatchObject({
+      code: "FILE_FAILED",
+      message: "The script . cannot be read: it is not a regular file.",
+      hint: "Name a regular file that you can read, with at most 1048576 bytes.",
+    });
+  });
+
   it("Ctrl-C ends the server as well", async () => {
     const { cwd, env } = await workspace(
       "@import mcp github from @alice/github-mcp\nReady.\n@mcp a = github.wait()\n",

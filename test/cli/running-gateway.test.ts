@@ -59,6 +59,23 @@ describe("commands beside a gateway", () => {
     expect((await place.json<Status>("status")).gateway).toBeNull();
   });
 
+  it("status and why do not wait for a server that is starting; nothing counts it as up", async () => {
+    const slow = entry("--fault=slow-start:300000");
+    const place = setUp(yaml({ good: entry("--era=modern"), slow: { ...slow, timeouts: { start: "5m" } } }));
+    await place.serve("--no-auth", "--wait", "0");
+    const began = performance.now();
+    const status = await place.json<Status>("status", "--wait", "0");
+    expect(status.servers.find(({ alias }) => alias === "slow")).toMatchObject({ state: "starting" });
+    expect(await place.run("status", "--gateway")).toMatchObject({ code: 3 });
+    const why = await place.json<{ health: object; advice: string[] }>("why", "slow");
+    expect(why.health).toMatchObject({ state: "starting" });
+    expect(why.advice[0]).toContain("portolan why slow --wait 5m");
+    expect(performance.now() - began).toBeLessThan(30_000);
+    expect((await place.run("status", "good", "--wait", "30")).code).toBe(0);
+    const ready = await fetch(new URL("/readyz", status.gateway?.url));
+    expect(await ready.json()).toMatchObject({ ready: true, servers: { up: 1, starting: 1, down: 0 } });
+  });
+
   it("add prints the state of the added server, and fails if it cannot start", async () => {
     const place = setUp();
     await place.serve("--no-auth");
@@ -69,6 +86,13 @@ describe("commands beside a gateway", () => {
     expect(bad.out).toMatch(
       /^bad failed(?:, trying again)?: .*\[SERVER_START_FAILED\]\n {2}hint .*\nMore about this error: portolan why bad$/m,
     );
+  });
+
+  it("the log of a server says by which signal its process ended", async () => {
+    const place = setUp();
+    const gateway = await place.serve("--no-auth");
+    for (const pid of gateway.servers()) process.kill(pid, "SIGKILL");
+    await until(async () => (await place.run("logs", "good", "--text")).out.includes("ended by SIGKILL —"));
   });
 
   it("add in another folder, and a call of a server that the folder does not have, name the gateway's workspace", async () => {
@@ -238,6 +262,57 @@ describe("reload", () => {
   const urlOf = async (place: Place): Promise<string> =>
     (await place.json<Status>("status")).gateway?.url ?? "";
 
+  it("shows the warnings about rules while they are in force", async () => {
+    const place = setUp(yaml({ good: entry("--era=modern") }));
+    await place.serve();
+    const reload = async (...tools: string[]): Promise<string> => {
+      place.save(yaml({ good: entry("--era=modern") }, { approval: [{ tools }] }));
+      const { code, out } = await place.run("reload", "--text");
+      expect(code).toBe(0);
+      return out;
+    };
+    const wrong = await reload("god.ec*", "good.ech");
+    expect(wrong).toMatch(
+      /^warning .*portolan\.yaml:1: the pattern "god\.ec\*" matches no tool.*Did you mean "good"\?$/m,
+    );
+    expect(wrong).toMatch(/^warning .* names the tool "good\.ech".*Did you mean "good\.echo"\?$/m);
+    expect(await reload("god.ec*", "good.ech")).toContain("the pattern");
+    expect(await reload("good.ec*", "good.echo")).not.toContain("warning");
+    expect(await place.json("reload")).toMatchObject({ warnings: [] });
+  });
+
+  it("reports what the present files and secrets cause, and nothing of earlier ones", async () => {
+    const caller = (file: string, more: Settings = {}): Settings => ({
+      callers: [{ name: "ann", token: `\${file:${file}}`, ...more }],
+    });
+    const place = setUp(yaml({ good: entry("--era=modern") }, caller("token")));
+    const setToken = (token: string): void => writeFileSync(join(place.cwd, "token"), token, { mode: 0o600 });
+    const reload = async (settings: Settings): Promise<string> => {
+      place.save(yaml({ good: entry("--era=modern") }, settings));
+      return (await place.run("reload", "--text")).out;
+    };
+    setToken("short");
+    await place.serve();
+    expect((await place.run("status", "--text")).out).toContain("can be guessed");
+    setToken("token-of-ann-0123456789");
+    expect(await reload(caller("token"))).toContain("Settings applied: callers");
+    expect((await place.run("status", "--text")).out).not.toContain("can be guessed");
+
+    const invalid = { ...caller("token"), bogus: 1 };
+    expect(await reload(caller("token", { deny: { servers: ["nix"] } }))).toContain('no server "nix"');
+    const other = await reload(invalid);
+    expect(other).toContain('unknown key "bogus"');
+    expect(other).not.toContain("nix");
+    expect(await reload(caller("nowhere"))).toContain("nowhere cannot be used");
+    expect(await reload(invalid)).not.toContain("nowhere");
+    expect(await reload({ ...caller("token"), port: 1 })).toContain(
+      "need a restart of the gateway: gateway.port",
+    );
+    const back = await reload(caller("nowhere"));
+    expect(back).toContain("nowhere cannot be used");
+    expect(back).not.toContain("need a restart");
+  });
+
   it("names the changed servers and their tools; a file with an error is not applied at all", async () => {
     const place = setUp(yaml({ good: entry("--era=modern") }));
     await place.serve();
@@ -256,8 +331,22 @@ describe("reload", () => {
     );
     expect(await reloaded({ good: entry("--era=modern") })).toContain("Servers removed: more");
     const broken = await reloaded({ good: { comand: "node" } });
-    expect(broken).toContain("A gateway applies a file completely or not at all");
+    expect(broken).toMatch(
+      /has not applied all changes:\n- .*\n.*A gateway applies a file completely or not at all/,
+    );
     expect(broken).toMatch(/comand.*Did you mean/);
+  });
+
+  it("why says that a new configuration which could not start is not in use", async () => {
+    const place = setUp();
+    await place.serve();
+    expect(await place.json("why", "good")).toMatchObject({ runs: { inUse: true } });
+    place.save(yaml({ good: { ...entry("--era=modern"), args: ["no-such-script.mjs"] } }));
+    expect((await place.run("reload")).code).toBe(3);
+    expect((await place.run("why", "good", "--text")).out.replaceAll(/\s+/g, " ")).toMatch(
+      /runs its earlier configuration; the new one, which is not in use, is: \S+ no-such-script\.mjs/,
+    );
+    expect(await place.json("why", "good")).toMatchObject({ runs: { inUse: false } });
   });
 
   it("names what was applied before a failed reload, and the command that sets a missing secret", async () => {
@@ -270,7 +359,7 @@ describe("reload", () => {
     place.save(yaml(servers, { page_size: 7, callers: [frank] }));
     const reload = await place.run("reload", "--text");
     expect(reload.code).toBe(2);
-    expect(reload.out).toMatch(/FRANK_TOKEN \(for .*frank\)\. .*portolan secrets set FRANK_TOKEN\./);
+    expect(reload.out).toMatch(/FRANK_TOKEN \(for .*frank\)\. .*portolan secrets set FRANK_TOKEN,/);
     expect(reload.out).toContain("\nSettings applied earlier, since the last reload: page_size\n");
   });
 
@@ -357,6 +446,28 @@ it("outside of a terminal, the log has one dated line for each event, or JSON, a
   expect(listening).not.toHaveProperty("token");
   await fetch(listening?.url ?? "", { headers: { authorization: "Bearer wrong" } });
   await json.shows('"gateway.refused"');
-  expect(entries().find(({ type }) => type === "gateway.refused")).toMatchObject({ level: "warning" });
+  expect(entries().find(({ type }) => type === "gateway.refused")).toMatchObject({
+    level: "warning",
+    message: expect.stringMatching(/^gateway refused \/mcp from /) as string,
+  });
+  json.child.kill("SIGINT");
+  await json.shows("Stopping.");
+  expect(entries().find(({ type }) => type === "gateway.note")).toMatchObject({ level: "info" });
   for (const { err } of [text, json]) expect(err()).not.toContain("ptl_");
+});
+
+it("a diagnostic in the JSON log has its severity as the level, not in the message", async () => {
+  const callers = [{ name: "ci", token: "token-of-ci-0123456789" }];
+  const place = setUp(yaml({ good: entry("--era=modern") }, { callers }));
+  const gateway = await place.serve("--log-format", "json");
+  await gateway.shows('"gateway.listening"');
+  const [first = ""] = gateway.err().split("\n");
+  expect(JSON.parse(first)).toMatchObject({
+    level: "warning",
+    type: "gateway.diagnostic",
+    message: expect.stringMatching(
+      /portolan\.yaml:1: the token is written out, .* Write \$\{NAME\}/,
+    ) as string,
+    diagnostic: { code: "FILE_INVALID", severity: "warning" },
+  });
 });

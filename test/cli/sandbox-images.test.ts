@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { envelope, portolan, start, temporaryFolder } from "../helpers/cli.ts";
-import { pidsWithEnv } from "../fixtures/processes.mjs";
+import { killWithEnv, pidsWithEnv } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 
 const STAND_IN = fileURLToPath(new URL("../fixtures/docker-stand-in.mjs", import.meta.url));
@@ -34,8 +34,7 @@ function setUp(servers: Record<string, unknown>) {
   chmodSync(join(engine, "docker"), 0o755);
   writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ servers }));
   onTestFinished(async () => {
-    for (const pid of pidsWithEnv("DOCKER_STAND_IN", engine))
-      if (pid !== process.pid) process.kill(pid, "SIGKILL");
+    killWithEnv("DOCKER_STAND_IN", engine);
     await until(() => pidsWithEnv("DOCKER_STAND_IN", engine).length === 0);
   });
   const env = { PATH: `${engine}:${process.env.PATH}`, DOCKER_STAND_IN: engine, PORTOLAN_SANDBOX: "" };

@@ -233,7 +233,7 @@ gateway:
     const check = await at.run(["check", "--text"], undefined, env);
     expect(check.code).toBe(1);
     expect(check.out).toMatch(
-      /✗ vault +The passphrase is wrong[^]*Write the passphrase that you chose when the vault was created into/,
+      /✗ vault +The passphrase is wrong[^]*Write the right passphrase of the vault into/,
     );
     const list = await at.run(["list"], undefined, env);
     expect(JSON.parse(list.out)).toMatchObject({ secrets: [{ name: "NAME" }] });
@@ -242,6 +242,27 @@ gateway:
     chmodSync(other, 0o600);
     expect(JSON.parse((await at.run(["list"])).out)).toMatchObject({ secrets: [{ name: "NAME" }] });
     for (const secret of [CANARY, "wr0ng-passphrase"]) expect(at.shown()).not.toContain(secret);
+  });
+
+  test("the passphrase of the vault is changed with files", async () => {
+    const at = place();
+    const file = join(at.home, "new");
+    const change = ["passphrase", "--new-passphrase-file", file];
+    expect(envelope(await at.run(change)).message).toBe("There is no vault yet.");
+    expect((await at.run(["set", "NAME", "--to", "vault"], CANARY)).code).toBe(0);
+    expect(envelope(await at.run(["passphrase"]))).toMatchObject({
+      code: "USAGE",
+      hint: expect.stringContaining("--new-passphrase-file") as string,
+    });
+    expect(envelope(await at.run(change)).hint).toContain("Set --new-passphrase-file to the path");
+    writeFileSync(file, "n3w-passphrase\n", { mode: 0o600 });
+    const changed = await at.run([...change, "--text"]);
+    expect(changed).toMatchObject({ code: 0, out: "The passphrase of the vault was changed.\n" });
+    expect(changed.err).toContain(`${at.env.PORTOLAN_VAULT_PASSPHRASE_FILE} still has the old passphrase.`);
+    expect(await at.run(["rm", "NAME"])).toMatchObject({ code: 2 });
+    const env = { PORTOLAN_VAULT_PASSPHRASE_FILE: file };
+    expect(await at.run(["rm", "NAME"], undefined, env)).toMatchObject({ code: 0 });
+    for (const secret of [CANARY, PASSPHRASE, "n3w-passphrase"]) expect(at.shown()).not.toContain(secret);
   });
 
   test.runIf(process.platform === "linux")(
@@ -268,6 +289,7 @@ describe("secrets at a terminal", needs("a terminal"), () => {
     set.press(CANARY + KEYS.enter);
     await set.shows("Choose a passphrase for the new vault");
     set.press(`typo${KEYS.enter}`);
+    await set.shows("The passphrase has fewer than 8 characters.");
     await set.shows("The same passphrase again");
     set.press(PASSPHRASE + KEYS.enter);
     await set.shows("The two passphrases were different");
@@ -290,7 +312,7 @@ describe("secrets at a terminal", needs("a terminal"), () => {
     left.press(KEYS.ctrlC);
     const away = await left.done;
     expect(away.code).toBe(130);
-    expect(away.screen).toContain("Cancelled; nothing was changed.");
+    expect(away.screen).toMatch(/is\s+locked, because no passphrase was entered/);
     const remove = terminal(`cd ${at.folder}; portolan secrets rm NAME`, 100, env);
     await remove.shows("Passphrase of the vault");
     remove.press(`wrong${KEYS.enter}`);
@@ -303,6 +325,75 @@ describe("secrets at a terminal", needs("a terminal"), () => {
     expect(filesWith(CANARY, at.home, at.folder)).toEqual([]);
   });
 });
+
+test(
+  "a gateway whose passphrase was not typed names the servers that need none, and connect repeats the reminder",
+  needs("a terminal"),
+  async () => {
+    const server = { ...stdioCommand("--era=modern"), sandbox: "off" };
+    const servers = { one: { ...server, env: { TOKEN: "${API_TOKEN}" } }, two: server };
+    const at = place({ "portolan.yaml": JSON.stringify({ servers }) });
+    await at.run(["set", "API_TOKEN", "--to", "vault"], CANARY);
+    const { PORTOLAN_VAULT_PASSPHRASE_FILE: _file, ...given } = at.env;
+    const env = { ...given, XDG_RUNTIME_DIR: at.home };
+    const serve = terminal(`cd ${at.folder}; portolan serve --daemon --port 0`, 200, env);
+    await serve.shows("Passphrase of the vault");
+    serve.press(KEYS.ctrlC);
+    const { code, screen } = await serve.done;
+    expect(code).toBe(130);
+    expect(screen).toContain("To start the gateway without one: portolan serve --daemon --only two");
+    const connected = await portolan(["connect", "cursor", "--yes", "--text"], { cwd: at.folder, env });
+    expect(connected.out).toContain("Unlock the vault before you start the client: portolan secrets unlock");
+  },
+);
+
+test(
+  "a running gateway reads the vault with the passphrase that was changed at a terminal",
+  needs("a terminal"),
+  async () => {
+    const server = { ...stdioCommand("--era=modern"), env: { TOKEN: "${API_TOKEN}" }, sandbox: "off" };
+    const at = place({ "portolan.yaml": JSON.stringify({ servers: { one: server } }) });
+    await at.run(["set", "API_TOKEN", "--to", "vault"], CANARY);
+    const { PORTOLAN_VAULT_PASSPHRASE_FILE: _file, ...given } = at.env;
+    const env = { ...given, XDG_RUNTIME_DIR: at.home };
+    const options = { cwd: at.folder, env };
+    onTestFinished(async () => {
+      await portolan(["stop", "--all"], options);
+      await portolan(["secrets", "lock"], options);
+    });
+    expect((await portolan(["serve", "--daemon", "--port", "0", "--text"], options)).out).toContain(
+      "is locked",
+    );
+    const unlock = terminal(`cd ${at.folder}; portolan secrets unlock`, 100, env);
+    await unlock.shows("Passphrase of the vault");
+    unlock.press(PASSPHRASE + KEYS.enter);
+    expect(await unlock.done).toMatchObject({ code: 0 });
+    // The gateway does not wait for its next attempt.
+    expect(await portolan(["call", "one.echo", "text=hi"], options)).toMatchObject({ code: 0 });
+
+    // The key of the vault agent is not enough.
+    const change = terminal(`cd ${at.folder}; portolan secrets passphrase`, 100, env);
+    await change.shows("Passphrase of the vault");
+    change.press(PASSPHRASE + KEYS.enter);
+    await change.shows("Choose the new passphrase of the vault");
+    change.press(`n3w-passphrase${KEYS.enter}`);
+    await change.shows("The same passphrase again");
+    change.press(`n3w-passphrase${KEYS.enter}`);
+    const changed = await change.done;
+    expect(changed.screen).toContain("The passphrase of the vault was changed.");
+    expect(changed.screen).not.toContain("warning");
+    expect(changed.code).toBe(0);
+    await portolan(["secrets", "lock"], options);
+    expect(await portolan(["restart", "one"], options)).toMatchObject({ code: 0 });
+    const file = join(at.home, "new");
+    writeFileSync(file, "n3w-passphrase", { mode: 0o600 });
+    expect(
+      await at.run(["rm", "API_TOKEN"], undefined, { PORTOLAN_VAULT_PASSPHRASE_FILE: file }),
+    ).toMatchObject({
+      code: 0,
+    });
+  },
+);
 
 test("every place that reports a locked vault names the command that unlocks it", async () => {
   const servers = { one: { ...stdioCommand("--era=modern"), env: { TOKEN: "${API_TOKEN}" } } };

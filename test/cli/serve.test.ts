@@ -434,7 +434,7 @@ describe("the end", () => {
     gateway.child.kill("SIGINT");
     expect(await gateway.done).toBe(130);
     expect(children.filter(isRunning)).toEqual([]);
-    expect(gateway.err()).toBe("Stopping. Press Ctrl-C again to quit immediately.\n");
+    expect(gateway.err()).toMatch(/^\S+ \S+ Stopping\. Press Ctrl-C again to quit immediately\.\n$/);
   });
 
   it("a second Ctrl-C leaves at once, with the servers", async () => {

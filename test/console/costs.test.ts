@@ -112,7 +112,7 @@ it("a denial disappears when the path was granted", needs("chromium", "bubblewra
   const page = await open("sandbox", LOOKS[0]);
   const card = page.getByRole("region", { name: "reader" });
   await card.getByText("was denied at").waitFor();
-  expect(await card.getByText(`--write ${notes}`).count()).toBe(1);
+  expect(await card.getByText(`--read ${notes}`).count()).toBe(1);
   write({ mode: "enforce", fs: { read: [notes] } });
   await card.getByText("was denied at").waitFor({ state: "detached" });
   await card.getByText(notes, { exact: true }).waitFor();

@@ -67,8 +67,10 @@ describe.each([
   ["this Node", process.execPath],
   ["Node 24", NEWER_NODE],
 ])("with %s", (_, node) => {
+  // Node itself would read this file as CommonJS.
   test.skipIf(!existsSync(node))("TypeScript beside a driver runs, with what it imports", async () => {
     const here = smallPlace();
+    here.write("package.json", '{"type": "commonjs"}');
     here.driver("a-mcp");
     here.write(
       ".drivers/a-mcp/words.mts",
@@ -94,11 +96,17 @@ export default defineDriver({
   });
 });
 
-test("what is not only types in TypeScript is refused, with its place", async () => {
+test.each([
+  ["enum A { B }", "TypeScript enum is not supported"],
+  ["namespace A { export const b = 1; }", "namespace"],
+  ["class A { constructor(readonly b: string) {} }", "parameter property"],
+  ['import a = require("a");', "import equals"],
+  ["const a = <string>process.title;", "type assertion"],
+])("what is not only types in TypeScript is refused, with its place: %s", async (code, reason) => {
   const here = smallPlace();
   here.driver("a-mcp");
-  here.write(".drivers/a-mcp/driver.ts", "enum A { B }\nexport default A;\n");
+  here.write(".drivers/a-mcp/driver.ts", `${code}\nexport default {};\n`);
   const ran = await here.run("why", "a-mcp", "--driver-code", "--text");
   expect(ran.code).toBe(3);
-  expect(ran.out).toMatch(/TypeScript enum is not supported/);
+  expect(ran.out).toContain(reason);
 });

@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Contracts, ContractCall } from "../../src/contracts/index.ts";
+import type { Contracts, ContractCall, DriverHandle } from "../../src/contracts/index.ts";
 import { openWorkspace } from "../../src/hub/index.ts";
 import { portolan, temporaryFolder } from "../helpers/cli.ts";
 import {
@@ -135,12 +135,13 @@ describe("two drivers for one contract", () => {
   });
 
   it("fail the health check when a contract has no server left, which health() names", async () => {
-    const check = async (...broken: string[]): Promise<unknown> => {
+    const unreachable = [/args: .*/, "args: [no-such-server.mjs]"] as const;
+    const check = async (
+      id: string,
+      [from, to]: readonly [RegExp, string] = unreachable,
+    ): Promise<unknown> => {
       const here = examplePlace();
-      for (const id of broken)
-        here.change(`.drivers/${id}/DRIVER.md`, (text) =>
-          text.replace(/args: .*/, "args: [no-such-server.mjs]"),
-        );
+      here.change(`.drivers/${id}/DRIVER.md`, (text) => text.replace(from, to));
       const workspace = await openWorkspace(here.cwd, { watchFiles: false, snapshots: false });
       onTestFinished(() => workspace.close());
       const healthy = await workspace.healthCheck();
@@ -150,7 +151,11 @@ describe("two drivers for one contract", () => {
     const ready = { state: "ready", others: [] };
     expect(await check("cat-mcp")).toEqual({ ...ready, healthy: true, unserved: undefined });
     // Only filesystem-mcp serves note-list.
-    expect(await check("filesystem-mcp")).toEqual({ ...ready, healthy: false, unserved: ["note-list"] });
+    const unserved = { ...ready, healthy: false, unserved: ["note-list"] };
+    expect(await check("filesystem-mcp")).toEqual(unserved);
+    // The file itself is refused: the contract has no argument of this name.
+    expect(await check("filesystem-mcp", [/folder: path/, "nothing: path"])).toEqual(unserved);
+    expect(await check("filesystem-mcp", [/\^1\.0\.0/g, "^2.0.0"])).toEqual(unserved);
   });
 
   it("are kept from serving by the policy of the workspace", async () => {
@@ -255,6 +260,27 @@ function reader(contracts: Contracts) {
     return [result.ok ? driver : undefined, result.ok ? result.value : result.error.code];
   };
 }
+
+it("contracts refuse fields that they do not know, and drivers that are none", async () => {
+  const contracts = await contractsOf(examplePlace());
+  const call = (more: object): Promise<unknown> =>
+    contracts.call({ tool: "note-read", input: { name: "hello.md" }, ...more });
+  await expect(call({ pin: "cat-mcp" })).rejects.toMatchObject({
+    code: "CONFIG_INVALID",
+    message: 'the fields of contracts.call() are not valid: unknown key "pin"',
+  });
+  await expect(call({ context: { regionConstrain: "eu" } })).rejects.toMatchObject({
+    message: 'the fields of contracts.call() are not valid: unknown key "regionConstrain" in context',
+    hint: 'Did you mean "regionConstraint"?',
+  });
+  expect(await call({ context: { roles: [], userId: undefined } })).toMatchObject({ result: { ok: true } });
+  const wrong: unknown[] = [{ id: "x" }, { kind: "mcp", id: "x" }, undefined];
+  for (const one of wrong)
+    await expect(contracts.register(one as DriverHandle)).rejects.toMatchObject({
+      code: "CONFIG_INVALID",
+      hint: "Pass what defineDriver() or defineTool() returns.",
+    });
+});
 
 it("errors of the library name the command that accepts a changed contract or driver", async () => {
   const here = examplePlace();

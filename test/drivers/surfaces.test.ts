@@ -249,10 +249,10 @@ describe("rules", () => {
       ],
     ] as const) {
       expect((await all.call(method, params)).error?.message ?? "", method).not.toMatch(
-        /has no (?:prompt|resource)|no server (?:has|lists)/,
+        /has no (?:prompt|resource)|no server (?:has|lists)/i,
       );
       expect((await ann.call(method, params)).error?.message, method).toMatch(
-        /has no (?:prompt|resource)|no server (?:has|lists)/,
+        /has no (?:prompt|resource)|no server (?:has|lists)/i,
       );
     }
     expect((await ann.call("resources/read", { uri: "mcp_fixture:test://static-text" })).error).toBe(
@@ -280,7 +280,7 @@ resources: [{ uri_template: "test://static-{what}", integrate_as: raw }]`;
     ] as const) {
       expect((await all.call(method, params)).error).toBe(undefined);
       expect((await ann.call(method, params)).error?.message).toMatch(
-        /has no (?:prompt|resource)|no server (?:has|lists)/,
+        /has no (?:prompt|resource)|no server (?:has|lists)/i,
       );
     }
   });

@@ -153,10 +153,9 @@ it("a grant for some time covers the same call of the same caller only, up to th
   const agent = new RawModern(served.url, { token: AGENT });
   const first = agent.post("tools/call", CALL);
   const { id } = await firstWaiting(served);
-  const { decide } = served.gateway.approvals;
-  await expect(
-    decide.call(served.gateway.approvals, { id, approve: true, forMs: 60_001 }, "console"),
-  ).rejects.toThrow("at most 60 seconds");
+  const longer = served.gateway.approvals.decide({ id, approve: true, forMs: 60_001 }, "console");
+  const hint = expect.stringMatching("--for 60s or less") as string;
+  await expect(longer).rejects.toMatchObject({ code: "INPUT_INVALID", hint });
   await served.gateway.approvals.decide({ id, approve: true, forMs: 60_000 }, "console");
   expect(isGiven(await first.answer())).toBe(true);
   expect(isGiven(await agent.ask("tools/call", CALL))).toBe(true);

@@ -3,11 +3,12 @@
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
 import { type Gateway, type GatewayOptions, openGateway } from "../../src/gateway/index.ts";
 import { openGateway as openInProgram } from "../../src/gateway.ts";
-import { connectMcp } from "../../src/index.ts";
+import { connectMcp, type Diagnostic } from "../../src/index.ts";
 import type { GatewaySettings } from "../../src/model/index.ts";
 import type { Place } from "../fixtures/clients/front.ts";
 import { v1Http, v1Sse } from "../fixtures/clients/sdk-v1.ts";
@@ -228,6 +229,58 @@ describe("a gateway under a path", () => {
     const client = await v2Http({ url: `${url}/mcp`, headers }, { pin: MODERN });
     onTestFinished(() => client.close());
     expect(await client.call("mcp_one_echo", { text: "hi" })).toMatchObject({ content: [{ text: "hi" }] });
+  });
+
+  describe("behind a body parser", () => {
+    const parsers: readonly (readonly [string, (text: string) => unknown])[] = [
+      ["an object", (body) => JSON.parse(body) as unknown],
+      ["a text", (body) => body],
+      ["bytes", (body) => Buffer.from(body)],
+    ];
+
+    async function behindParser(
+      parse: (body: string) => unknown,
+      settings?: GatewaySettings,
+    ): Promise<{ url: string; reports: Diagnostic[] }> {
+      const reports: Diagnostic[] = [];
+      const { gateway } = await openEmbedded(settings, { onDiagnostic: (one) => reports.push(one) });
+      const server = createServer((request, response) => {
+        void text(request).then((body) =>
+          gateway.handle(Object.assign(request, { body: parse(body) }), response),
+        );
+      });
+      return { url: `${await bound(server)}${PATH}`, reports };
+    }
+
+    it.each(parsers)("that leaves %s in request.body, it serves all calls", async (_what, parse) => {
+      const { url } = await behindParser(parse);
+      const client = await v2Http({ url: `${url}/mcp`, headers }, { pin: MODERN });
+      onTestFinished(() => client.close());
+      expect(await client.call("mcp_one_echo", { text: "hi" })).toMatchObject({ content: [{ text: "hi" }] });
+    });
+
+    it.each(parsers)("that leaves %s, it enforces its limits", async (_what, parse) => {
+      const { url } = await behindParser(parse, { limits: { bodyBytes: 10_000 } });
+      const large = modernCall(url, { name: "mcp_one_echo", arguments: { text: "x".repeat(20_000) } });
+      expect((await fetch(...large)).status).toBe(413);
+      const deep = modernCall(url, {}, { body: `${"[".repeat(200)}${"]".repeat(200)}` });
+      expect((await fetch(...deep)).status).toBe(400);
+    });
+
+    it("that leaves nothing, it answers at once with an error, and reports it once", async () => {
+      const { url, reports } = await behindParser(() => undefined);
+      for (let count = 0; count < 2; count += 1) {
+        const answer = await fetch(...modernCall(url, { name: "mcp_one_echo" }));
+        expect(answer.status).toBe(500);
+        expect(await answer.json()).toMatchObject({
+          error: {
+            message: "The body of this request was read before the gateway got the request",
+            data: { hint: expect.stringContaining("before body parsers") as string },
+          },
+        });
+      }
+      expect(reports).toMatchObject([{ code: "CONFIG_INVALID", severity: "error" }]);
+    });
   });
 
   it("answers only to the names of the computer, and to those that it is given", async () => {

@@ -147,6 +147,7 @@ describe("a session of a legacy client", () => {
     await fresh.listen();
     const refused = await done(new RawLegacy(url, { token: TOKEN }).initialize());
     expect(refused.status).toBe(503);
+    expect(refused.messages).toMatchObject([{ error: { data: { code: "BUSY" } } }]);
     expect((await done(busy.post("ping"))).status).toBe(200);
   });
 

@@ -77,4 +77,10 @@ it("a call of a tool whose server is down gets the reason, if the rules of the c
     expect(await codeOf(token, "mcp_nowhere_echo")).toBe("TOOL_NOT_FOUND");
   }
   expect(await codeOf(callers[0].token, "echo", "/servers/dead/mcp")).toBe("SERVER_UNAVAILABLE");
+  // A caller of one server is not told that this server lacks the tool of another one.
+  const { token } = callers[4];
+  const messageOf = async (name: string): Promise<unknown> =>
+    (await new RawModern(url, { token }).call("tools/call", { name })).error?.message;
+  expect(await messageOf("mcp_nowhere_echo")).toContain('No server has a tool "mcp_nowhere_echo"');
+  expect(await messageOf("mcp_one_nothing")).toContain('one has no tool "mcp_one_nothing"');
 });

@@ -156,7 +156,7 @@ export async function loadedBy(words: readonly string[]): Promise<{ files: strin
     /compiled\/[^/]+\/[a-z]+$/.test(name),
   );
   const bytes = readFileSync(join(folder, stored));
-  const files = JSON.parse(bytes.toString("latin1", 4, 4 + bytes.readUInt32LE(0))) as [string][];
+  const files = JSON.parse(bytes.toString("latin1", 8, 8 + bytes.readUInt32LE(0))) as [string][];
   return { files: files.map(([name]) => name), modules };
 }
 

@@ -50,7 +50,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const { id, method } = JSON.parse(line);
   if (id === undefined) continue;
   const result = answer(method);
-  const error = { code: -32601, message: "no " + method };
+  const error = { code: method === "ping" ? -32603 : -32601, message: "no " + method };
   console.log(JSON.stringify({ jsonrpc: "2.0", id, ...(result === undefined ? { error } : { result }) }));
 }
 `;

@@ -38,6 +38,7 @@ export async function runHere(
     openRunning: openRemoteWorkspace,
     loadCatalog: (path, options) => loadCatalog(path, { packagedDrivers: findPackagedDrivers, ...options }),
     importClients: async () => [],
+    beginServing: () => {},
     hasTerminal: () => false,
     createPrompter: () => Promise.reject(new Error("Nobody can answer here.")),
     openBrowser: async () => false,

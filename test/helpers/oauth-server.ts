@@ -41,6 +41,8 @@ export interface OAuthServer {
   deviceErrors: string[] | undefined;
   /** Seconds until a device code expires. */
   deviceExpiresIn: number;
+  /** The server accepts no token at all. */
+  refusesTokens: boolean;
   /** The server accepts no token that it gave so far. */
   revokeAccess(): void;
   /** The authorization server does not accept the refresh tokens that it gave so far. */
@@ -81,6 +83,7 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     metadata: () => {},
     deviceErrors: undefined,
     deviceExpiresIn: 60,
+    refusesTokens: false,
     revokeAccess: () => access.clear(),
     revokeRefresh: () => refresh.clear(),
     forgetClients: () => {
@@ -241,7 +244,8 @@ export async function startOAuthServer(): Promise<OAuthServer> {
     const given = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
     if (given !== undefined) server.presented.add(given);
     const user =
-      access.get(given ?? "") ?? (server.listsFreely && !body.includes('"tools/call"') ? "" : undefined);
+      (server.refusesTokens ? undefined : access.get(given ?? "")) ??
+      (server.listsFreely && !body.includes('"tools/call"') ? "" : undefined);
     if (user === undefined) {
       const challenge = `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`;
       return send(401, {}, { "www-authenticate": challenge });

@@ -91,6 +91,9 @@ export async function serve(
     if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}: ${err}`);
     return files().length > before;
   });
+  // This line of the log comes when the servers have started, which commands beside the gateway do not wait for.
+  if (!words.includes("--stdio") && !words.includes("--quiet"))
+    await until(() => /\bServing |gateway\.listening/.test(err));
   return {
     child,
     done,

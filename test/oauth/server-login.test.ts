@@ -86,10 +86,8 @@ describe("a login", () => {
   test("is not tried again and again if the server refuses every token", async () => {
     const connection = await connect(person());
     const before = requests("/authorize");
-    server.metadata = () => server.revokeAccess();
-    const revoking = setInterval(() => server.revokeAccess(), 0);
+    server.refusesTokens = true;
     await expect(connection.callTool("whoami", {})).rejects.toMatchObject({ code: "AUTH_FAILED" });
-    clearInterval(revoking);
     expect(requests("/authorize")).toBeLessThanOrEqual(before + 3);
     await connection.close();
   });

@@ -29,7 +29,8 @@ const rows = (text: string): string[][] =>
     );
 
 it("docs/reference/errors.md has every error code with its faces, and no other", () => {
-  const documented = rows(read("docs/reference/errors.md"));
+  // Another table lists the fields of `data`.
+  const documented = rows(read("docs/reference/errors.md")).filter(([code = ""]) => /^[A-Z_]+$/.test(code));
   const codes = Object.entries(ERROR_CODES);
   const meanings = documented.slice(0, codes.length);
   expect(meanings.map(([code, , hint]) => [code, hint])).toEqual(

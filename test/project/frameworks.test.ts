@@ -141,12 +141,18 @@ const CORRECTED = [
   /The sum of 2 and 40 is 42\./,
 ];
 const UNKNOWN = /no-such-tool/;
+const HINT = /Hint: The tool ran and failed/;
 /** The texts that the output of each program has. */
 const EXPECTED: Readonly<Record<(typeof RECIPES)[number], readonly RegExp[]>> = {
-  "ai-sdk": [...CORRECTED, UNKNOWN],
-  langchain: [...CORRECTED, UNKNOWN, /"status":"error","tool_call_id":"2"/],
-  "openai-agents": CORRECTED,
-  loop: [...CORRECTED, UNKNOWN],
+  "ai-sdk": [
+    ...CORRECTED,
+    UNKNOWN,
+    HINT,
+    /"type":"error-text","value":"PortolanError: [^"]*Invalid resourceId: -7/,
+  ],
+  langchain: [...CORRECTED, UNKNOWN, HINT, /"status":"error","tool_call_id":"2"/],
+  "openai-agents": [...CORRECTED, HINT],
+  loop: [...CORRECTED, UNKNOWN, HINT],
   images: [
     /\{"type":"image-data","data":"iVBOR[^"]+","mediaType":"image\/png"\}/,
     /\{"type":"error-text","value":"[^"]*Invalid resourceId: -7/,

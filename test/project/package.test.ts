@@ -123,6 +123,21 @@ describe("the packed package", { timeout: 120_000 }, () => {
     expect(kilobytes).toBeLessThan(maxKilobytes);
   });
 
+  test("the compiler names a misspelt field of a server", async () => {
+    await mkdir(join(folder, "misspelt"));
+    const program =
+      'import { openWorkspace } from "portolan";\nawait openWorkspace({ servers: { a: { comand: "x" } } });\n';
+    await writeFile(join(folder, "misspelt", "main.ts"), program);
+    await writeFile(join(folder, "misspelt", "tsconfig.json"), JSON.stringify(CONSUMER_CONFIG));
+    const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+    const findings = await run(process.execPath, [tsc, "-p", "misspelt"], { cwd: folder }).catch(
+      (error: { stdout: string }) => error,
+    );
+    expect(findings.stdout).toMatch(
+      /main\.ts\(2,.*'comand' does not exist.*Did you mean to write 'command'\?/,
+    );
+  });
+
   test("gives types that hold without skipLibCheck", async () => {
     await mkdir(join(folder, "app"));
     await writeFile(join(folder, "app", "main.ts"), CONSUMER);
@@ -179,6 +194,7 @@ import {
   openWorkspace,
   type OwnName,
   type Resolution,
+  type ServerFields,
   type Tool,
   type Workspace,
 } from "portolan";
@@ -200,6 +216,8 @@ class Agent {
   constructor(readonly options: { tools: AgentTool[] }) {}
 }
 
+const program: McpConfig = { command: "node", onStderr: (text) => text.length };
+const remote: McpConfig = { url: "https://mcp.example.com/mcp", headers: {} };
 const config: McpConfig = { transport: "stdio", command: "node", args: ["server.js"], limits: {} };
 const connection: McpConnection = await connectMcp(config);
 const tools: Tool[] = await connection.listTools({ prefix: "x" });
@@ -215,7 +233,7 @@ try {
 // @ts-expect-error: there is no such transport
 const wrong: McpConfig = { transport: "pigeon", url: "coo" };
 await connection.close();
-console.log(wrong);
+console.log(wrong, program, remote);
 
 // The type of a content block narrows it, and a block of an unknown type is left for the default branch.
 function describe(block: ContentBlock): string {
@@ -262,6 +280,21 @@ const handlers: McpHandlers = {
 // @ts-expect-error: the answer to a sampling request names its model
 const noModel: McpHandlers = { sample: () => ({ role: "assistant", content: { type: "text", text: "" } }) };
 console.log(misspelt, handlers, noModel);
+
+// An agent forwards options that it may not have got.
+export async function forward(own: Workspace, tool: Tool, signal: AbortSignal | undefined, ms: number | undefined) {
+  await own.callTool("a.b", {}, { signal, timeoutMs: ms, onProgress: undefined });
+  await tool.execute({}, { signal, timeoutMs: ms });
+  await connection.listTools({ signal, refresh: undefined });
+  await openWorkspace({ servers: { a: { command: "x", cwd: undefined } } }, { signal, waitMs: ms, handlers: undefined });
+  await connectMcp({ transport: "stdio", command: "x", cwd: undefined, signal, limits: { requestTimeoutMs: ms } });
+  await openGateway(".", { access: { token: undefined }, path: undefined, signal });
+}
+
+// Servers can be added in a loop.
+const servers: Record<string, ServerFields> = {};
+for (const name of ["a", "b"]) servers[name] = { command: "node", args: [name], sandbox: "off" };
+await openWorkspace({ servers });
 
 // A test can replace each part of a workspace.
 const events: Workspace["events"] = { on: () => () => {}, async *[Symbol.asyncIterator]() {} };

@@ -1,6 +1,6 @@
 // From an mcpfile to a package of a registry: packed, completed by a person, published, exported and starred.
 
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it } from "vitest";
@@ -19,6 +19,11 @@ it("an mcpfile is packed, completed, published with its archive, exported and st
   writeFileSync(join(folder, "mcpfile.yaml"), readFileSync(SEED));
   const pack = (...words: string[]): Promise<Ran> => run("pack", "mcpfile.yaml", "git-tools", ...words);
   expect(envelope(await run("pack", "mcpfile.yaml")).hint).toContain("portolan pack mcpfile.yaml git-tools");
+  mkdirSync(join(folder, "my tools"));
+  writeFileSync(join(folder, "my tools", "mcpfile.yaml"), readFileSync(SEED));
+  expect(envelope(await run("pack", "my tools/mcpfile.yaml")).hint).toContain(
+    "portolan pack 'my tools/mcpfile.yaml' git-tools",
+  );
 
   const first = json(await pack("--name", "@alice/git-tools"));
   expect(first).toMatchObject({ isNew: true, isReady: false, archive: { files: ["mcpfile.yaml"] } });
@@ -72,6 +77,9 @@ it("a changed server updates the document, and --check notices it without writin
   writeFileSync(join(folder, "mcpfile.yaml"), text);
   expect(json(await run("init", "package"))["next"]).toHaveLength(3);
   expect(envelope(await run("init", "package")).message).toContain("exists already");
+  expect((await run("init", "package", "other/", "--text")).out).toMatch(
+    /^other\/mcp-package\.jsonc was written/,
+  );
   json(await run("pack", "mcpfile.yaml", "user-service"));
   const file = join(folder, "mcp-package.jsonc");
   writeFileSync(file, readFileSync(file, "utf8").replace('"description": ""', '"description": "Mine"'));

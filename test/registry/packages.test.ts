@@ -5,7 +5,16 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { envelope, MAIN, quoted, type Ran, resultText, start } from "../helpers/cli.ts";
+import {
+  envelope,
+  MAIN,
+  portolan,
+  quoted,
+  type Ran,
+  resultText,
+  start,
+  temporaryFolder,
+} from "../helpers/cli.ts";
 import { isThere } from "../helpers/needs.ts";
 import { NAME, release, startApi, TOKEN, userOf } from "../helpers/package-server.ts";
 import { type Loose, packageDocument, startRegistry, type TestRegistry } from "../helpers/registry.ts";
@@ -218,6 +227,11 @@ it("a running gateway starts the new version of a package, and withholds its cha
   expect(envelope(await say())).toMatchObject({ code: "TOOL_WITHHELD" });
   json(await user("pins", "approve", "github", "--yes"));
   expect(resultText(await say())).toMatch(/^Your token/);
+
+  json(await user("remove", "github"));
+  expect(json(await user("add", NAME, ...accept, "--config", "github_token={{GITHUB_TOKEN}}"))).toMatchObject(
+    { gateways: [{ applied: true, health: { alias: "github", state: "ready" } }] },
+  );
   await served.stop();
 });
 
@@ -286,4 +300,13 @@ it("nothing is added without consent, and the error names the exact command", as
   expect(envelope(await user("add", NAME, "--yes")).hint).toContain("--allow network,github-api");
   expect(envelope(await user("add", NAME, "--yes", "--allow", "network")).message).toContain("github-api");
   expect(read("portolan.yaml") + read("portolan.lock")).toBe("");
+});
+
+it.each([
+  ["@alice/tiny", "npm:@alice/tiny"],
+  ["@alice/tiny@^1.2.0", "'npm:@alice/tiny@^1.2.0'"],
+])("without a registry, the command for npm keeps the version: %s", async (reference, word) => {
+  const cwd = temporaryFolder();
+  const { hint } = envelope(await portolan(["add", reference], { cwd, env: { HOME: cwd } }));
+  expect(hint?.split(" For a package of npm: ")[1]).toBe(`portolan add tiny ${word}`);
 });

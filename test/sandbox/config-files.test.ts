@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { loadCatalog } from "../../src/catalog/index.ts";
+import { locatedMessage } from "../../src/errors/index.ts";
 import { needs } from "../helpers/needs.ts";
 import { open, type Opened, temporary } from "../helpers/workspace.ts";
 
@@ -23,7 +24,7 @@ const workspace = (...more: string[]): string =>
   });
 
 const aliases = ({ workspace: { health } }: Opened): string[] => health().map(({ alias }) => alias);
-const told = ({ diagnostics }: Opened): string[] => diagnostics.map(({ message }) => message);
+const told = ({ diagnostics }: Opened): string[] => diagnostics.map(locatedMessage);
 
 describe("a server that may write its workspace", needs("bubblewrap"), () => {
   it("declares nothing while Portolan runs", { timeout: 60_000 }, async () => {
@@ -42,7 +43,7 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
 
     // One that was not there before.
     await run(`echo '{"mcpServers":{"laid":{"command":"sh"}}}' > .mcp.json`);
-    const laid = `${join(folder, ".mcp.json")} is new. Portolan ignores this change, because the server evil can write to the file, and so may have made the change`;
+    const laid = `${join(folder, ".mcp.json")}: the file is new. Portolan ignores this change, because the server evil can write to the file, and so may have made the change`;
     await expect.poll(() => told(opened), WAIT).toContain(laid);
     expect(aliases(opened)).toEqual(["evil"]);
 
@@ -56,7 +57,7 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
     renameSync(join(folder, "saved"), own);
     await expect
       .poll(() => told(opened), WAIT)
-      .toContainEqual(expect.stringContaining(`${own} was changed or`));
+      .toContainEqual(expect.stringContaining(`${own}: the file was changed or`));
     await run(`echo '${free}' > portolan.yaml`);
     expect(readFileSync(own, "utf8")).toBe(`${free}\n`);
     await opened.workspace.settled();

@@ -17,7 +17,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { openWorkspace, type Workspace } from "../../src/index.ts";
-import { pidsWithEnv } from "../fixtures/processes.mjs";
+import { killWithEnv, pidsWithEnv } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 
 const ENTRY = new URL("../../dist/index.js", import.meta.url).href;
@@ -45,8 +45,7 @@ function withEngine(): string {
   vi.stubEnv("PATH", `${folder}:${process.env.PATH}`);
   vi.stubEnv("DOCKER_STAND_IN", folder);
   onTestFinished(async () => {
-    for (const pid of pidsWithEnv("DOCKER_STAND_IN", folder))
-      if (pid !== process.pid) process.kill(pid, "SIGKILL");
+    killWithEnv("DOCKER_STAND_IN", folder);
     await until(
       () => pidsWithEnv("DOCKER_STAND_IN", folder).filter((pid) => pid !== process.pid).length === 0,
     );

@@ -5,7 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { type HubEvent, openWorkspace, type Workspace } from "../../src/index.ts";
+import { openWorkspaceWith } from "../../src/hub/index.ts";
+import type { HubEvent, Workspace } from "../../src/index.ts";
 import { prepare } from "../../src/launch/index.ts";
 import { runProgram } from "../../src/process/run.ts";
 import type { Denied, SandboxConfig } from "../../src/model/index.ts";
@@ -50,7 +51,7 @@ const hosts = ({ denied }: Ran): string[] => denied.map(({ host }) => host);
 
 async function open(): Promise<{ workspace: Workspace; events: HubEvent[] }> {
   const events: HubEvent[] = [];
-  const workspace = await openWorkspace(
+  const workspace = await openWorkspaceWith(
     {
       servers: [
         {

@@ -69,7 +69,8 @@ describe.each(BACKENDS)("with %s, a server with a list of hosts", (backend) => {
     const shown = attempts.map(({ alias, way, url, text, refused }) => [
       `${alias} ${way} ${url}`,
       text.startsWith("failed") || text.includes("refused") ? "no" : text,
-      refused,
+      // On a busy machine, a program repeats a look-up that gets no answer in time.
+      [...new Set(refused)],
     ]);
     const reached = (who: string): unknown[] => [`I am ${who}`, []];
     const denied = (...refused: string[]): unknown[] => ["no", refused];

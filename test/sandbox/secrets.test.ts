@@ -2,7 +2,8 @@
 
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
-import { connectMcp, type Diagnostic, openWorkspace, type HubEvent } from "../../src/index.ts";
+import { openWorkspaceWith } from "../../src/hub/index.ts";
+import { connectMcp, type Diagnostic, type HubEvent } from "../../src/index.ts";
 import { needs } from "../helpers/needs.ts";
 
 const SERVER = fileURLToPath(new URL("../fixtures/network-server.mjs", import.meta.url));
@@ -34,7 +35,7 @@ it("neither has the event", needs("bubblewrap"), async () => {
   const events: HubEvent[] = [];
   process.env.PORTOLAN_TEST_CANARY = SECRET;
   onTestFinished(() => void delete process.env.PORTOLAN_TEST_CANARY);
-  const workspace = await openWorkspace(
+  const workspace = await openWorkspaceWith(
     {
       servers: [
         {

@@ -7,7 +7,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
-import { connectMcp, type McpConnection, type McpStdioConfig, openWorkspace } from "../../src/index.ts";
+import { openWorkspaceWith } from "../../src/hub/index.ts";
+import { connectMcp, type McpConnection, type McpStdioConfig } from "../../src/index.ts";
 import { pidsWithEnv, stdioCommand } from "../fixtures/processes.mjs";
 import { connectStdio, failure, until } from "../helpers/connect.ts";
 import { needs } from "../helpers/needs.ts";
@@ -184,7 +185,7 @@ describe("F33: a clock that jumps", () => {
     async (jump) => {
       const mcp = await connectStdio([]);
       const folder = scratch();
-      const workspace = await openWorkspace(
+      const workspace = await openWorkspaceWith(
         {
           servers: [
             {

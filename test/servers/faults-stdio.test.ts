@@ -88,7 +88,7 @@ describe.each(ERAS)("%s", (era) => {
     const error = await failure(connectStdio([`--era=${era}`, "--fault=slow-start:60000"], options));
     expect(error).toMatchObject({ code: "SERVER_START_FAILED", data: { startTimeoutMs: 300 } });
     expect(error.hint).toContain("limits.startTimeoutMs");
-    expect(pidsWithEnv("FIXTURE_TAG", tag)).toEqual([]);
+    await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 0);
   });
 
   it("F5: half a message and an exit are shown in the error", async () => {
@@ -360,5 +360,65 @@ it.each(["auto", "legacy", "modern"] as const)(
       expect(error.message).toBe(
         "cat is not an MCP server: it sent back Portolan's own request (initialize)",
       );
+  },
+);
+
+it("a start timeout rejects with the stderr so far, and does not wait for the end of the process", async () => {
+  const tag = `late-${Date.now()}`;
+  const error = await failure(
+    connectMcp({
+      command: process.execPath,
+      args: ["-e", 'console.error("loading"); console.error("the model"); setInterval(() => {}, 1e3)'],
+      env: { FIXTURE_TAG: tag },
+      sandbox: "off",
+      limits: { startTimeoutMs: 1_000 },
+    }),
+  );
+  expect(error).toMatchObject({ code: "SERVER_START_FAILED", stderr: "loading\nthe model" });
+  expect(pidsWithEnv("FIXTURE_TAG", tag)).toHaveLength(1);
+  await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 0);
+});
+
+it("a program that prints a URL in place of an answer probably serves MCP over HTTP", async () => {
+  const error = await failure(
+    connectMcp({
+      transport: "stdio",
+      command: process.execPath,
+      args: [
+        "-e",
+        'console.log("Starting"); console.log("MCP server listening on http://0.0.0.0:3001/mcp."); setInterval(() => {}, 1e3)',
+      ],
+      sandbox: "off",
+      limits: { startTimeoutMs: 1_000 },
+      name: "web",
+      onDiagnostic: () => {},
+    }),
+  );
+  expect(error.code).toBe("SERVER_START_FAILED");
+  expect(error.hint).toBe(
+    "The program seems to offer its MCP server over HTTP (http://localhost:3001/mcp), and not on stdio. Many such programs have an option for stdio, such as --stdio. To use it over HTTP, start the program yourself, and add its URL: portolan add <name> http://localhost:3001/mcp",
+  );
+});
+
+it.each(["setInterval(() => {}, 1e3)", "process.exit(1)"])(
+  "a program that is no MCP server is quoted if it does not start: %s",
+  async (then) => {
+    const error = await failure(
+      connectMcp({
+        transport: "stdio",
+        command: process.execPath,
+        args: ["-e", `console.log("<html>hello</html>\\u001b[1m"); ${then}`],
+        sandbox: "off",
+        limits: { startTimeoutMs: 1_000 },
+        name: "page",
+        onDiagnostic: () => {},
+      }),
+    );
+    expect(error.code).toBe("SERVER_START_FAILED");
+    expect(error.message).toContain(
+      'it printed "<html>hello</html>\\u001b[1m" on stdout, which is no MCP message',
+    );
+    expect(error.data.stdout).toContain("<html>hello</html>");
+    expect(error.hint).toContain("Check that the command is an MCP server.");
   },
 );

@@ -252,10 +252,18 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     await mcp.close();
     await mcp.close();
     expect((await hanging).code).toBe("CONNECTION_CLOSED");
-    expect(await failure(mcp.listTools({ refresh: true }))).toMatchObject({
+    const closed = {
       code: "CONNECTION_CLOSED",
       hint: "The program has closed this connection; connect again.",
-    });
+    };
+    for (const list of [
+      mcp.listTools({ refresh: true }),
+      mcp.listTools(),
+      mcp.listPrompts(),
+      mcp.listResources(),
+      mcp.listResourceTemplates(),
+    ])
+      expect(await failure(list)).toMatchObject(closed);
     expect((await failure(tool?.execute({ text: "x" }) as Promise<string>)).code).toBe("CONNECTION_CLOSED");
   });
 });

@@ -1,6 +1,6 @@
 // `portolan audit calls`: shows and verifies the audit log that portolan.yaml names.
 
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import { createAuditObserver, openAuditLog } from "../../src/audit/index.ts";
@@ -101,7 +101,7 @@ it("shows how long a call waited for approval", async () => {
   ]);
 });
 
-it("reports wrong options all at once, and a workspace without an audit log", async () => {
+it("reports wrong options all at once, and a conflict of options", async () => {
   const { folder } = await workspaceWithLog();
   const wrong = await portolan([
     "audit",
@@ -118,8 +118,30 @@ it("reports wrong options all at once, and a workspace without an audit log", as
   expect(wrong.code).toBe(2);
   for (const option of ["--since", "--limit", "--outcome"]) expect(wrong.err).toContain(option);
   expect((await portolan(["audit", "calls", "--verify", "--caller", "ann", "-w", folder])).code).toBe(2);
-  writeFileSync(join(folder, "portolan.yaml"), "version: 1\nservers: {}\n");
-  const none = await portolan(["audit", "calls", "-w", folder]);
-  expect(none.code).toBe(2);
-  expect(none.err).toContain("audit: true");
+});
+
+it("says how to turn the audit log on, for each kind of workspace", async () => {
+  const folder = temporaryFolder();
+  const home = temporaryFolder();
+  const hint = async (...words: string[]): Promise<string> => {
+    const { code, err } = await portolan(["audit", "calls", ...words], {
+      cwd: folder,
+      env: { ...process.env, HOME: home },
+    });
+    expect(code).toBe(2);
+    return (JSON.parse(err) as { error: { hint: string } }).error.hint;
+  };
+  const own =
+    "To turn the audit log on, set audit: true at the top level of portolan.yaml, and restart the gateway.";
+  expect(await hint()).toBe(own);
+  mkdirSync(join(home, ".cursor"));
+  writeFileSync(join(home, ".cursor/mcp.json"), '{"mcpServers": {"a": {"command": "x"}}}');
+  expect(await hint()).toContain("Copy the servers into it: portolan import --write. Then set audit: true");
+  writeFileSync(
+    join(folder, "x.mcpfile.yaml"),
+    "mcpFileVersion: 0.1.0\nname: x\nversion: 1.0.0\ntools: []\n",
+  );
+  expect(await hint("-w", "x.mcpfile.yaml")).toContain("Add the file to sources in a portolan.yaml");
+  writeFileSync(join(folder, "portolan.yaml"), "version: 1\nservers: {}\naudit: false\n");
+  expect(await hint()).toBe(own);
 });

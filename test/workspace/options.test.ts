@@ -142,3 +142,20 @@ it("requests check their options; execute() accepts the other fields of framewor
   const controller: object = { abortSignal: new AbortController() };
   await expect(tool?.execute({ text: "x" }, controller)).rejects.toMatchObject({ code: "CONFIG_INVALID" });
 });
+
+it("an unknown event is an error", async () => {
+  const workspace = await openWorkspace(FIELDS, { snapshots: false });
+  onTestFinished(() => workspace.close());
+  const mcp = await connectMcp(SERVER);
+  onTestFinished(() => mcp.close());
+  for (const one of [workspace, mcp] as const) {
+    const listen = () => one.on("toolChanged" as "toolsChanged", () => {});
+    expect(listen).toThrow(
+      expect.objectContaining({
+        code: "INPUT_INVALID",
+        message: 'There is no event "toolChanged".',
+        hint: expect.stringContaining('"toolsChanged"') as string,
+      }),
+    );
+  }
+});

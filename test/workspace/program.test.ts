@@ -126,11 +126,26 @@ describe("openWorkspace({ servers })", () => {
       "url must begin with",
       'unknown key "comand"',
       "a function is not allowed",
-      "sources",
+      "the source x.yaml does not exist",
     ])
       expect(messages).toContain(part);
     expect(diagnostics.some(({ path }) => path === "/servers/demo/comand")).toBe(true);
     expect(diagnostics.every(({ line, file }) => line === undefined && file === undefined)).toBe(true);
+  });
+
+  it("reads the config files in sources, and reports their errors with the file", async () => {
+    const folder = temporary();
+    const tool = (command: string): string =>
+      `kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: mine\nversion: "1.0.0"\ntools:\n  - name: hello\n    description: Says hello.\n    inputSchema: {type: object}\n    invocation: {cli: {${command}}}\n`;
+    writeFileSync(join(folder, "own.mcpfile.yaml"), tool("command: echo hello"));
+    const config = { folder, sources: "*.mcpfile.yaml", servers: { demo: SERVER } };
+    const workspace = await openFields(config);
+    const names = (await workspace.tools()).map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(["mcp_demo_echo", "mcp_mine_hello"]));
+    writeFileSync(join(folder, "own.mcpfile.yaml"), tool("commandd: echo hello"));
+    await expect(openWorkspace(config, QUIET)).rejects.toThrow(/own\.mcpfile\.yaml:\d+: .*commandd/);
+    const contracts = { ...config, contracts: {} } as WorkspaceFields;
+    await expect(openWorkspace(contracts, QUIET)).rejects.toThrow("contracts works only in a config file");
   });
 
   it.each([[null], [7], [{ servers: [{}] }], [{ folder: 1 }]])("refuses %j", async (value) => {
@@ -152,7 +167,7 @@ it("the hints of a server that a program declares name no file and no command", 
   const workspace = await openFields({ servers: { demo: { ...SERVER, enabled: false } } });
   const error = await failure(workspace.callTool("demo.echo", {}));
   expect(error.hint).toBe(
-    "Your program declares this server with enabled: false. Remove enabled: false from the declaration.",
+    "Your program disables this server. If the server has enabled: false, remove it. If the configuration has enabled_servers, add demo to this list.",
   );
   const folder = temporary();
   writeFileSync(join(folder, ".env"), "A=1\n");
@@ -256,6 +271,18 @@ describe("secrets", () => {
     const thrown = await failure(workspace.callTool("worse.echo", { text: "x" }));
     expect(thrown.cause).toMatchObject({ message: expect.stringContaining("the vault is sealed with") });
     expect(String(thrown.cause)).not.toContain("s3cret-value");
+  });
+
+  it("that the function never returns are named in the error of a call, and do not stop close()", async () => {
+    const never = new Promise<undefined>(() => {});
+    const workspace = await openFields(
+      { servers: { demo: { ...SERVER, env: { GIVEN: "${NEVER_GIVEN}", HOME_OF: "${HOME}" } } } },
+      { ...QUIET, waitMs: 1, secrets: (name) => (name === "NEVER_GIVEN" ? never : undefined) },
+    );
+    const thrown = await failure(workspace.callTool("demo.echo", { text: "x" }, { timeoutMs: 10 }));
+    expect(thrown).toMatchObject({ code: "TIMEOUT", data: { neverRan: true } });
+    expect(thrown.message).toContain("has not answered yet for NEVER_GIVEN");
+    await workspace.close();
   });
 });
 

@@ -1,6 +1,9 @@
 // Replacement of running servers: a new process that cannot start does not end the old one, unless the change takes rights away.
 
+import { once } from "node:events";
 import { writeFileSync } from "node:fs";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { openGateway, type OpenedGateway } from "../../src/gateway/index.ts";
@@ -42,7 +45,8 @@ async function run(first: Settings = {}): Promise<Running> {
   const file = join(folder, "server.cjs");
   const write = ({ args = [], ...more }: Settings, program: string): void => {
     writeFileSync(file, program);
-    const one = { command: process.execPath, sandbox: "off", ...more, args: [file, ...args] };
+    const local = { command: process.execPath, sandbox: "off", ...more, args: [file, ...args] };
+    const one = "url" in more ? more : local;
     writeFileSync(join(folder, "portolan.yaml"), JSON.stringify({ version: 1, servers: { one } }));
   };
   write(first, PROGRAM);
@@ -96,7 +100,8 @@ test("a restart whose process cannot start leaves the old process, and the next 
   expect(types()).not.toContain("mcp.server_restarted");
   await one.save({}, PROGRAM);
   await one.restart();
-  expect(one.health()).toMatchObject({ state: "ready", failedReplacement: undefined });
+  expect(one.health().state).toBe("ready");
+  expect(one.health()).not.toHaveProperty("failedReplacement");
   expect(await one.who()).not.toBe(before);
 });
 
@@ -145,7 +150,9 @@ test("while a second change starts, the cause of the first one is not shown", as
   expect(one.health()).toMatchObject({ state: "starting" });
   writeFileSync(gate, "");
   await saved;
-  expect(one.health()).toMatchObject({ state: "ready", error: undefined, stderr: undefined });
+  expect(one.health().state).toBe("ready");
+  expect(one.health()).not.toHaveProperty("error");
+  expect(one.health()).not.toHaveProperty("stderr");
 });
 
 test("a server that works after a restart does not show the output of the failed start", async () => {
@@ -154,7 +161,9 @@ test("a server that works after a restart does not show the output of the failed
   expect(one.health().stderr).toContain("broken script");
   one.program(PROGRAM);
   await one.restart();
-  expect(one.health()).toMatchObject({ state: "ready", error: undefined, stderr: undefined });
+  expect(one.health().state).toBe("ready");
+  expect(one.health()).not.toHaveProperty("error");
+  expect(one.health()).not.toHaveProperty("stderr");
 });
 
 test("a reload tries the new configuration again", async () => {
@@ -170,8 +179,84 @@ test("a reload tries the new configuration again", async () => {
   expect(await one.who()).not.toBe(before);
 });
 
-/** The value of a reference in an argument. */
+/** The name of a variable that an argument or a login uses. */
 const NAME = "PORTOLAN_REPLACEMENT_TEST";
+
+test("a new process that answers initialize with an error leaves the old process", async () => {
+  const one = await run();
+  const before = await one.who();
+  const refusing = PROGRAM.replace(
+    'if (method === "initialize")',
+    'if (method === "initialize") console.log(JSON.stringify({ jsonrpc: "2.0", id, error: { code: -32000, message: "no license" } })); else if (method === "none")',
+  );
+  await one.save({ args: ["--new"] }, refusing);
+  expect(one.health()).toMatchObject({
+    state: "ready",
+    failedReplacement: { code: "RPC_ERROR", message: expect.stringContaining("no license") as string },
+  });
+  expect(await one.who()).toBe(before);
+});
+
+/** A server with the tool `who` at /mcp; `refuse` answers every other path. */
+async function serveUrl(refuse: (response: ServerResponse, base: string) => void): Promise<string> {
+  const http = createServer((request, response) => {
+    void json(request).then((message) => {
+      if (request.url !== "/mcp") return refuse(response, base);
+      const { id, method } = message as { id?: number; method?: string };
+      if (id === undefined) return response.writeHead(202).end();
+      const results: Readonly<Record<string, unknown>> = {
+        initialize: {
+          ...{ protocolVersion: "2025-11-25", capabilities: { tools: {} } },
+          serverInfo: { name: "s", version: "1" },
+        },
+        "tools/list": { tools: [{ name: "who", inputSchema: { type: "object" } }] },
+        "tools/call": { content: [{ type: "text", text: "url" }] },
+      };
+      const result = results[method ?? ""];
+      const answer = result === undefined ? { error: { code: -32601, message: "unknown" } } : { result };
+      response.writeHead(200, { "content-type": "application/json" });
+      return response.end(JSON.stringify({ jsonrpc: "2.0", id, ...answer }));
+    });
+  });
+  http.listen(0, "127.0.0.1");
+  await once(http, "listening");
+  onTestFinished(() => {
+    http.closeAllConnections();
+    http.close();
+  });
+  const base = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+  return base;
+}
+
+async function json(request: IncomingMessage): Promise<unknown> {
+  let text = "";
+  for await (const chunk of request) text += String(chunk);
+  return text === "" ? {} : JSON.parse(text);
+}
+
+test.each<[string, (response: ServerResponse, base: string) => void]>([
+  ["RATE_LIMITED", (response) => void response.writeHead(429).end()],
+  [
+    "AUTH_UNAVAILABLE",
+    (response, base) => {
+      const challenge = `Bearer resource_metadata="${base}/metadata"`;
+      const isServer = response.req.url === "/refused";
+      void (
+        isServer ? response.writeHead(401, { "www-authenticate": challenge }) : response.writeHead(503)
+      ).end();
+    },
+  ],
+])("a new url that fails with %s leaves the connection to the old one", async (code, refuse) => {
+  const base = await serveUrl(refuse);
+  vi.stubEnv(NAME, "value");
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const auth = { grant: "client_credentials", client_id: "nightly", client_secret: `\${${NAME}}` };
+  const one = await run({ url: `${base}/mcp`, auth });
+  expect(await one.who()).toBe("url");
+  await one.save({ url: `${base}/refused`, auth });
+  expect(one.health()).toMatchObject({ state: "ready", failedReplacement: { code } });
+  expect(await one.who()).toBe("url");
+});
 
 test.each([
   ["a removed variable", { env: { A: "1" } }, {}],
@@ -184,7 +269,7 @@ test.each([
   const before = Number(await one.who());
   expect(isRunning(before)).toBe(true);
   await one.save({ ...second, args: ["./nowhere.cjs"] });
-  expect(one.health()).toMatchObject({ failedReplacement: undefined });
+  expect(one.health()).not.toHaveProperty("failedReplacement");
   expect(one.health().error?.message).toContain("nowhere.cjs");
   await until(() => !isRunning(before));
 });

@@ -5,7 +5,7 @@ import { availableParallelism, loadavg } from "node:os";
 import { fileURLToPath } from "node:url";
 import { findNode24 } from "../../../scripts/lib/node24.mjs";
 import { CLIENT_GROUPS, runClientGroup } from "../client-bench.mjs";
-import { measureContracts } from "../contracts-bench.mjs";
+import { CONTRACT_GOAL, measureContracts } from "../contracts-bench.mjs";
 import { findNativeServer } from "../native-server.mjs";
 import { measureSandboxStarts } from "../sandbox-bench.mjs";
 import { formatNumber, formatTable } from "../table.mjs";
@@ -14,7 +14,6 @@ import { measureStarts } from "./starts.mjs";
 
 const RUN = fileURLToPath(new URL("../../run.mjs", import.meta.url));
 const CLIENT_GOAL = { legacy: 1.4, modern: 1.4 };
-const CONTRACT_GOAL = 1.15;
 const SANDBOX_GOAL_MS = { "no network": 8, "one host": 25 };
 
 const PARTS = {

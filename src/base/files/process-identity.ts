@@ -29,14 +29,15 @@ export async function stateOf(owner: ProcessIdentity): Promise<"alive" | "dead" 
   if (owner.host !== hostname()) return "unknown";
   if (owner.boot !== null && here.boot !== null && owner.boot !== here.boot) return "dead";
   if (owner.namespace !== here.namespace) return "unknown";
+  const now = await startOf(owner.pid);
+  if (now.ended) return "dead";
+  if (owner.started !== null && now.started !== null && owner.started !== now.started) return "dead";
+  // Asked last: a process that ends while its start time is read is dead.
   try {
     process.kill(owner.pid, 0);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === "ESRCH") return "dead";
   }
-  const now = await startOf(owner.pid);
-  if (now.ended) return "dead";
-  if (owner.started !== null && now.started !== null && owner.started !== now.started) return "dead";
   return "alive";
 }
 

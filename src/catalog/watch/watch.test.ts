@@ -1,7 +1,8 @@
 import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { FSWatcher } from "chokidar";
+import { afterEach, expect, onTestFinished, test, vi } from "vitest";
 import { type CatalogChange, type CatalogWatch, watchCatalog } from "./watch.ts";
 import { toCommandLine } from "../../model/index.ts";
 
@@ -386,4 +387,24 @@ gateway:
   const corrected = await next();
   expect(corrected).toMatchObject({ changed: ["a"], settingsChanged: true });
   expect(corrected.catalog.diagnostics).toEqual([]);
+});
+
+test("an error of the watch is reported until reload() begins a new watch", async () => {
+  const add = vi.spyOn(FSWatcher.prototype, "add");
+  onTestFinished(() => add.mockRestore());
+  const { watch, changes, next, write } = await watched({ "manifest.yaml": manifest("x", "a") });
+  const watcher = add.mock.contexts.at(-1) as FSWatcher;
+  watcher.emit("error", new Error("too many watched files"));
+  expect((await next()).catalog.diagnostics).toMatchObject([
+    {
+      severity: "warning",
+      message: "Portolan may miss changes to config files: too many watched files",
+      hint: "After you change a config file, run portolan reload, or restart your program.",
+    },
+  ]);
+  expect((await watch.reload()).diagnostics).toEqual([]);
+  expect(add.mock.contexts.at(-1)).not.toBe(watcher);
+  changes.length = 0;
+  write("manifest.yaml", manifest("x", "a", "b"));
+  expect(await next()).toMatchObject({ added: ["b"] });
 });

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type Diagnostic, toPortolanError } from "../../errors/index.ts";
-import { AcceptedFiles } from "../files/accepted-files.ts";
+import { AcceptedFiles, type FileChange } from "../files/accepted-files.ts";
 import { createMemory, load, type Loaded } from "../load.ts";
 import { sameDefinition } from "../merge.ts";
 import type { Catalog, CatalogOptions } from "../types.ts";
@@ -21,8 +21,8 @@ export interface WatchOptions extends CatalogOptions {
 export interface CatalogWatch extends AsyncDisposable {
   /** Current state. */
   readonly catalog: Catalog;
-  /** Reads all files again without waiting for a change. */
-  reload(): Promise<Catalog>;
+  /** Reads all files again without waiting for a change. `trusted` are changes that the user made with a command. */
+  reload(trusted?: readonly FileChange[]): Promise<Catalog>;
   close(): Promise<void>;
 }
 
@@ -70,8 +70,9 @@ export async function watchCatalog(
   /** A lost watch is not fatal. The next change that is seen updates everything. */
   const onError = (error: unknown): void => {
     const reason = error instanceof Error ? error.message : String(error);
-    const message = `Portolan may miss changes of config files: ${reason}`;
-    watchProblem = { code: "FILE_FAILED", severity: "warning", message, file: catalog.folder };
+    const message = `Portolan may miss changes to config files: ${reason}`;
+    const hint = "After you change a config file, run portolan reload, or restart your program.";
+    watchProblem = { code: "FILE_FAILED", severity: "warning", message, file: catalog.folder, hint };
     schedule();
   };
 
@@ -80,13 +81,16 @@ export async function watchCatalog(
     const old = watch;
     watch = undefined;
     await old?.close();
+    // A new watch reports its own errors.
+    watchProblem = undefined;
     const fresh = watchPlan(catalog.folder, plan, schedule, onError);
     watch = fresh;
     await fresh.ready;
   };
 
-  const readAgain = async (): Promise<void> => {
+  const readAgain = async (trusted: readonly FileChange[]): Promise<void> => {
     if (closed) return;
+    await accepted.trust(trusted);
     const loaded = await load(folder, options, memory, accepted);
     if (closed) return;
     const usable = withoutUnknownServers(catalog, loaded);
@@ -116,8 +120,8 @@ export async function watchCatalog(
     }
   };
 
-  const reload = (): Promise<void> => {
-    running = running.then(readAgain).catch(keepTheOld);
+  const reload = (trusted: readonly FileChange[] = []): Promise<void> => {
+    running = running.then(() => readAgain(trusted)).catch(keepTheOld);
     return running;
   };
 
@@ -143,8 +147,10 @@ export async function watchCatalog(
     get catalog() {
       return catalog;
     },
-    reload: async () => {
-      await reload();
+    reload: async (trusted) => {
+      // The cause of an error, such as too many watched files, may be gone.
+      if (watchProblem !== undefined) running = running.then(watchAgain).catch(keepTheOld);
+      await reload(trusted);
       return catalog;
     },
     close,
@@ -166,11 +172,12 @@ function withoutUnknownServers(before: Catalog, loaded: Loaded): Loaded {
     file: before.folder,
     hint: "Correct the name. Portolan reads the files again when they change.",
   };
-  return { catalog: { ...before, diagnostics: [...diagnostics, kept] }, plan: loaded.plan };
+  const told = loaded.isEarlier ? diagnostics : [...diagnostics, kept];
+  return { ...loaded, catalog: { ...before, diagnostics: told } };
 }
 
-function withDiagnostic({ catalog, plan }: Loaded, diagnostic: Diagnostic): Loaded {
-  return { catalog: { ...catalog, diagnostics: [...catalog.diagnostics, diagnostic] }, plan };
+function withDiagnostic({ catalog, ...rest }: Loaded, diagnostic: Diagnostic): Loaded {
+  return { ...rest, catalog: { ...catalog, diagnostics: [...catalog.diagnostics, diagnostic] } };
 }
 
 function notReadAgain(thrown: unknown, file: string): Diagnostic {

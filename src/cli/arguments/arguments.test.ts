@@ -1,7 +1,8 @@
+import { homedir } from "node:os";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { JsonObject, JsonSchema } from "../../model/index.ts";
-import { callArguments, checkNames, parsePairs, toArguments } from "./arguments.ts";
+import { callArguments, checkNames, parsePairs, toArguments, withHomes } from "./arguments.ts";
 import { parseCall } from "./signature-parse.ts";
 
 const schema: JsonSchema = {
@@ -112,6 +113,7 @@ describe("problems", () => {
     [["at=5"], /must be a JSON object/],
     [["at:={"], /is not JSON/],
     [["at={}", "at.x=1"], /is part of at, and at has a value too/],
+    [["at.in.x=1", 'at.in:={"y":2}'], /^at\.in\.x is part of at\.in, and at\.in has a value too/],
     [["justaword"], /^justaword is not key=value$/],
     [["=x"], /^=x is not key=value$/],
     [["at..x=1"], /empty name before or after a dot/],
@@ -233,5 +235,17 @@ describe("pasted calls", () => {
     expect(run("t(1, 2)", { properties: { a: {} } }).problems).toEqual([
       "#2 is one value too many: the tool has 1 argument",
     ]);
+  });
+});
+
+test("~/ at the start of a text means your home in JSON too, as in key=value", async () => {
+  const home = homedir();
+  const { pairs } = await parsePairs(["name=~/a", "tags=~/b", "tags=~c"], readFile);
+  const { value } = toArguments(pairs, schema);
+  expect(value).toEqual({ name: `${home}/a`, tags: [`${home}/b`, "~c"] });
+  expect(withHomes({ name: "~/a", tags: ["~/b", "~c"], at: { x: 1 }, any: "a ~/b" })).toEqual({
+    ...value,
+    at: { x: 1 },
+    any: "a ~/b",
   });
 });

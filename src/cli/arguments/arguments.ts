@@ -49,8 +49,7 @@ export async function parsePairs(
       continue;
     }
     const json = operator === ":=";
-    // Not every shell replaces a tilde after "=", and in its sandbox a server has another home.
-    const value = !json && written.startsWith("~/") ? `${homedir()}${written.slice(1)}` : written;
+    const value = json ? written : withHome(written);
     if (!value.startsWith("@") || value === "@") pairs.push({ key, text: value, json });
     else if (value.startsWith("@@")) pairs.push({ key, text: value.slice(1), json });
     else {
@@ -66,6 +65,20 @@ export async function parsePairs(
     }
   }
   return { pairs, problems };
+}
+
+/** No shell replaces a tilde in JSON, and not every shell one after "="; in its sandbox a server has another home. */
+function withHome(text: string): string {
+  return text.startsWith("~/") ? `${homedir()}${text.slice(1)}` : text;
+}
+
+/** The arguments with your home folder in place of ~/ at the start of a text, or of a text in a list. */
+export function withHomes(value: JsonObject): JsonObject {
+  const expand = (one: unknown): unknown => (typeof one === "string" ? withHome(one) : one);
+  const entries = Object.entries(value);
+  return Object.fromEntries(
+    entries.map(([key, one]) => [key, Array.isArray(one) ? one.map(expand) : expand(one)]),
+  );
 }
 
 /** Sets the pairs on top of `base`, converts each value by the tool's schema, and lists every error. */
@@ -87,13 +100,16 @@ export function toArguments(
     }
     const coerced = coerceGroup(group, place.schema, schema);
     if (coerced.problem !== undefined) problems.push({ key, message: coerced.problem });
-    else if (groups.has(place.path[0] ?? "") && place.path.length > 1)
-      problems.push({
-        key,
-        message: `is part of ${place.path[0]}, and ${place.path[0]} has a value too. Give either ${place.path[0]} or its parts, not both`,
-      });
-    else if (!setAt(value, place.path, coerced.value))
-      problems.push({ key, message: "cannot be set: the value that contains it is not an object" });
+    else {
+      const whole = wholeOf(place.path, groups, schema);
+      if (whole !== undefined)
+        problems.push({
+          key,
+          message: `is part of ${whole}, and ${whole} has a value too. Give either ${whole} or its parts, not both`,
+        });
+      else if (!setAt(value, place.path, coerced.value))
+        problems.push({ key, message: "cannot be set: the value that contains it is not an object" });
+    }
   }
   problems.push(
     ...missing(value, schema, new Set(problems.map((problem) => problem.key.split(".")[0] ?? ""))),
@@ -155,7 +171,8 @@ export function namedArguments(definition: PromptDefinition): PromptArgument[] {
   );
 }
 
-function takesObject(schema: unknown, root: JsonSchema): boolean {
+/** True if a value of this schema can be an object. */
+export function takesObject(schema: unknown, root: JsonSchema): boolean {
   return typesOf(schema, root)?.has("object") ?? schema !== undefined;
 }
 
@@ -185,6 +202,22 @@ function placeOf(key: string, root: JsonSchema): Place {
     shape = shapeOf(schema, root);
   }
   return { path, schema };
+}
+
+/** The key of another pair whose value contains the place at this path. */
+function wholeOf(
+  path: readonly string[],
+  groups: ReadonlyMap<string, unknown>,
+  root: JsonSchema,
+): string | undefined {
+  const { properties } = shapeOf(root, root);
+  for (let length = 1; length < path.length; length += 1) {
+    const key = path.slice(0, length).join(".");
+    // A property whose own name has a dot does not contain the place.
+    const isOther = length > 1 && properties.has(key);
+    if (groups.has(key) && !isOther) return key;
+  }
+  return undefined;
 }
 
 function unknownName(name: string, shape: ObjectShape, within = ""): string | undefined {

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../../model/index.ts";
 import { splitCommandLine } from "../../base/text/command-line.ts";
 import { toArguments } from "./arguments.ts";
-import { parseCallWords } from "./call-words.ts";
+import { parseCallWords, parseWholeArguments } from "./call-words.ts";
 import { exampleCall } from "./example-call.ts";
 
 const SCHEMA: JsonSchema = {
@@ -29,6 +29,26 @@ async function read(...words: string[]): Promise<object> {
   const all = [...problems, ...more].map(({ key, message }) => `${key} ${message}`);
   return all.length === 0 ? value : { problems: all };
 }
+
+describe("all arguments as one word of JSON", () => {
+  const whole = (word: string, schema = SCHEMA): object | undefined => parseWholeArguments([word], schema);
+
+  it("are taken if each key is an argument of the tool", () => {
+    expect(whole('{"path":"a","count":1}')).toEqual({ path: "a", count: 1 });
+    expect(whole('{"x":1}', { type: "object" })).toEqual({ x: 1 });
+    expect(parseWholeArguments(['{"path":"a"}', "count=1"], SCHEMA)).toBeUndefined();
+  });
+
+  it.each(['{"other":1}', "{}", "{", "[1]", "text"])("%s is the value of the first argument", (word) => {
+    expect(whole(word)).toBeUndefined();
+  });
+
+  it("are not taken if the first required argument is an object", () => {
+    const properties = { where: { type: "object" }, path: { type: "string" } };
+    const schema: JsonSchema = { type: "object", properties, required: ["where"] };
+    expect(whole('{"path":"a"}', schema)).toBeUndefined();
+  });
+});
 
 describe("words of a call", () => {
   it.each([

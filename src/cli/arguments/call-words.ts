@@ -1,7 +1,7 @@
 // Words of a call as pairs of key and value: `key=value`, `--key value`, and values for required arguments by their position.
 
-import type { JsonSchema } from "../../model/index.ts";
-import { type Pair, parsePairs, type Problem } from "./arguments.ts";
+import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
+import { type Pair, parsePairs, type Problem, takesObject } from "./arguments.ts";
 import { shapeOf, typesOf } from "./json-schema.ts";
 
 const FLAG = /^--([A-Za-z_][^=]*?)(?:(:?=)([^]*))?$/;
@@ -11,6 +11,32 @@ interface Shape {
   readonly names: readonly string[];
   readonly required: readonly string[];
   readonly isBoolean: (name: string) => boolean;
+}
+
+/**
+ * All arguments of a call, if they are typed as one word of JSON. Undefined for the value of a required argument: one that takes an
+ * object, or JSON text whose keys are not arguments of the tool.
+ */
+export function parseWholeArguments(words: readonly string[], schema: JsonSchema): JsonObject | undefined {
+  const [word = "", second] = words;
+  if (second !== undefined || !/^\s*\{/.test(word)) return undefined;
+  const value = parseObject(word);
+  if (value === undefined) return undefined;
+  const { properties } = shapeOf(schema, schema);
+  const [first] = toShape(schema).required;
+  if (first === undefined) return value;
+  if (takesObject(properties.get(first)?.schema, schema)) return undefined;
+  const keys = Object.keys(value);
+  return keys.length > 0 && keys.every((key) => properties.has(key)) ? value : undefined;
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** The pairs of all words, in the form of `key=value`. Values that begin with @ name files, wherever they stand. */

@@ -14,10 +14,12 @@ import type { Paint } from "../terminal/colors.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
+import { driverServers } from "../workspace/programs.ts";
 import { loadSource } from "../workspace/source.ts";
 import { checkAdvisories } from "./check-advisories.ts";
-import { auditLive } from "./check-live.ts";
-import { auditedPackages, checkLock, checkStore } from "./check-lock.ts";
+import { auditLive, pinnedServers } from "./check-live.ts";
+import { auditedPackages, checkLock, checkStore, packageOf } from "./check-lock.ts";
+import { checkNpm } from "./check-npm.ts";
 import type { Finding, FindingSeverity } from "./findings.ts";
 import { toSarif } from "./sarif.ts";
 
@@ -62,15 +64,28 @@ async function auditServers(cli: Cli, names: readonly string[], raw: RawAuditOpt
   const lock = await readLock(lockFile);
   const chosen = servers.filter(({ alias }) => names.length === 0 || names.includes(alias));
   const context = { lockFile, lock, servers: chosen, isPartial: names.length > 0 };
+  const coverage: Coverage = { checked: [], notChecked: [] };
   const findings = await withSpinner(cli, async (spinner) => {
     spinner.start("checking installed packages");
     const packages = auditedPackages(context);
     const found = [...checkLock(context), ...(await checkStore(packages, settings.policy))];
+    for (const server of [...chosen, ...(names.length === 0 ? driverServers(source) : [])]) {
+      const { alias, endpoint } = server;
+      // The drivers of the contracts are checked instead.
+      if (endpoint.transport === "contracts") continue;
+      const result = packageOf(server) === undefined ? await checkNpm(server, servers) : [];
+      if (typeof result === "string") coverage.notChecked.push({ server: alias, reason: result });
+      else {
+        coverage.checked.push(alias);
+        found.push(...result);
+      }
+    }
     spinner.start("checking advisories");
     found.push(...(await checkAdvisories(cli, packages, settings, raw.offline === true)));
     return found;
   });
-  if (raw.live === true) findings.push(...(await auditLive(cli, source, context)));
+  const pinned = pinnedServers(context);
+  if (raw.live === true) findings.push(...(await auditLive(cli, source, pinned)));
   cli.interrupt.signal.throwIfAborted();
   findings.sort(
     (a, b) => ORDER.indexOf(a.severity) - ORDER.indexOf(b.severity) || (a.server < b.server ? -1 : 1),
@@ -84,18 +99,31 @@ async function auditServers(cli: Cli, names: readonly string[], raw: RawAuditOpt
       },
     );
   }
-  const audited = chosen.filter(({ alias }) => Object.hasOwn(lock.servers, alias)).map(({ alias }) => alias);
   if (format === "sarif") output.json(sarif());
   else if (format === "json" || (format === undefined && output.form === "json"))
-    output.json({ servers: audited, findings });
-  else output.print(describe(findings, audited.length, cli));
+    output.json({ servers: coverage.checked, notChecked: coverage.notChecked, findings });
+  else {
+    output.print(describe(findings, coverage, cli));
+    if (pinned.length > 0 && raw.live !== true)
+      output.note("The tools of the servers were not compared with their pins: portolan audit --live");
+  }
   const fails = findings.some(
     ({ severity }) => severity === "error" || (raw.strict === true && severity === "warning"),
   );
   return fails ? 1 : 0;
 }
 
-function describe(findings: readonly Finding[], audited: number, { output, io }: Cli): string {
+/** The servers whose packages were checked, and the other ones. */
+interface Coverage {
+  readonly checked: string[];
+  readonly notChecked: { readonly server: string; readonly reason: string }[];
+}
+
+function describe(
+  findings: readonly Finding[],
+  { checked, notChecked }: Coverage,
+  { output, io }: Cli,
+): string {
   const { colors, width } = output;
   const label = pathLabeller(io);
   const paints: Readonly<Record<FindingSeverity, Paint>> = {
@@ -113,10 +141,16 @@ function describe(findings: readonly Finding[], audited: number, { output, io }:
   ]);
   const totals = ORDER.map((severity) => findings.filter((one) => one.severity === severity).length);
   const [errors = 0, warnings = 0, notes = 0] = totals;
-  const checked = `Servers with an entry in portolan.lock: ${audited}.`;
   const summary =
     findings.length === 0
-      ? `No findings. ${checked}`
-      : `${count(errors, "error")}, ${count(warnings, "warning")} and ${count(notes, "note")}. ${checked}`;
-  return [...lines, summary].join("\n");
+      ? "No findings."
+      : `${count(errors, "error")}, ${count(warnings, "warning")} and ${count(notes, "note")}.`;
+  const covered =
+    checked.length === 0
+      ? "No package was checked."
+      : `Checked the packages of: ${checked.map((name) => plainLine(name, 60)).join(", ")}.`;
+  const others = notChecked.map(({ server, reason }) =>
+    wrap(`Not checked: ${plainLine(server, 60)} ${reason}.`, width, 2),
+  );
+  return [...lines, wrap(`${summary} ${covered}`, width, 2), ...others].join("\n");
 }

@@ -1,5 +1,6 @@
 // `portolan audit calls`: calls and refusals in the audit log of the workspace's gateway, and the check that nobody changed them.
 
+import { basename } from "node:path";
 import {
   type AuditEntry,
   auditFolders,
@@ -8,7 +9,7 @@ import {
   verifyAudit,
 } from "../../audit/index.ts";
 import { PortolanError } from "../../errors/index.ts";
-import type { Cli } from "../context.ts";
+import type { Cli, CliIo } from "../context.ts";
 import { parseTime, type RawOptions } from "../options/parse.ts";
 import { notAllowed, throwUsageErrors } from "../options/usage-error.ts";
 import { formatTime } from "../output/event.ts";
@@ -16,7 +17,8 @@ import type { Colors, Paint } from "../terminal/colors.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { loadSource } from "../workspace/source.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
+import { loadSource, type Source } from "../workspace/source.ts";
 
 export interface RawCallsOptions extends RawOptions {
   verify?: boolean;
@@ -33,7 +35,8 @@ const DEFAULT_LIMIT = 100;
 
 export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number> {
   const { since, limit } = parseOptions(raw);
-  const { config } = await loadSource(cli);
+  const source = await loadSource(cli);
+  const { config } = source;
   const settings = config.gateway?.audit;
   const folders = await auditFolders(config.folder ?? ".", settings ?? {});
   if (raw.verify === true)
@@ -44,14 +47,23 @@ export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number
     throw new PortolanError(
       "CONFIG_INVALID",
       "The audit log of this workspace is off, and no recorded call matches the options.",
-      {
-        hint: "To turn the audit log on, add audit: true to portolan.yaml, and restart the gateway.",
-      },
+      { hint: turnOnHint(source, cli.io) },
     );
   const { output } = cli;
   if (output.form === "json") output.json({ folder: folders.log, matched, calls });
   else output.print(describe(calls, matched, cli));
   return 0;
+}
+
+function turnOnHint({ kind, path, config, files }: Source, io: CliIo): string {
+  // A new portolan.yaml would take the place of the files of the clients.
+  if (kind === "clients" && config.servers.length > 0)
+    return `Only a workspace with a portolan.yaml can have an audit log. Copy the servers into it: portolan import --write${optionFor(path, io)}. Then set audit: true at the top level of portolan.yaml, and start the gateway again.`;
+  const own = files.find(({ format }) => format === "workspace");
+  if (own === undefined && path !== config.folder)
+    return "Only portolan.yaml can turn the audit log on. Add the file to sources in a portolan.yaml, set audit: true there, and serve that folder.";
+  const name = own === undefined ? "portolan.yaml" : basename(own.file);
+  return `To turn the audit log on, set audit: true at the top level of ${name}, and restart the gateway.`;
 }
 
 function parseOptions(raw: RawCallsOptions): { readonly since: Date | undefined; readonly limit: number } {

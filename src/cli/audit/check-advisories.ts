@@ -108,7 +108,7 @@ function checkOne(
     ...(entry !== undefined && locked.metadata !== undefined && !sameHash(entry.integrity, locked.metadata)
       ? [
           findingAt(server, "document-invalid", "error", {
-            message: `The registry's metadata of ${name}@${version} does not match portolan.lock.`,
+            message: `The metadata of ${name}@${version} in the registry${locked.registry === undefined ? "" : ` ${locked.registry}`} does not match portolan.lock.`,
             hint: "The registry or the lock file was changed. Compare portolan.lock with version control. If portolan.lock is unchanged, ask the operator of the registry: the metadata of a published version must not change.",
           }),
         ]

@@ -1,8 +1,7 @@
 // Check of an audit for the installed files of a package: each one is compared with the hash of its installation.
 
 import type { ServerConfig } from "../../model/index.ts";
-import { describeFault, type FileFault } from "../../install/index.ts";
-import { type LockedPackage, type LockedReference, verifyLockedPackage } from "../../packages/index.ts";
+import { describeFault, type FileFault, type Verified } from "../../install/index.ts";
 import { type Finding, findingAt } from "./findings.ts";
 
 /** More findings of one package help nobody. */
@@ -10,14 +9,9 @@ const MAX_FILES = 50;
 /** Python writes compiled modules beside the sources, if the server runs without a sandbox. */
 const PYTHON_CACHE = /(?:^|\/)__pycache__\/[^/]+\.pyc$/;
 
-export async function checkFiles(
-  server: ServerConfig,
-  reference: LockedReference,
-  { name, version }: LockedPackage,
-): Promise<Finding[]> {
-  const label = `${name}@${version}`;
+/** `verified` is undefined if the package is not installed. */
+export function checkFiles(server: ServerConfig, label: string, verified: Verified | undefined): Finding[] {
   const hint = `Install the package again: portolan install ${server.alias}`;
-  const verified = await verifyLockedPackage(reference);
   if (verified === undefined)
     return [
       findingAt(server, "files-missing", "note", {
@@ -48,7 +42,7 @@ export async function checkFiles(
       ? []
       : [
           findingAt(server, "not-checked", "note", {
-            message: `${label} was installed without a list of all its files, so Portolan compared only the main files of the package.`,
+            message: `Portolan has no list of all files of ${label}, so it compared only the files that it also checks at each start. It does not notice changes in other files.`,
           }),
         ]),
   ];

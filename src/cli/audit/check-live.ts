@@ -8,13 +8,17 @@ import type { Source } from "../workspace/source.ts";
 import type { AuditContext } from "./check-lock.ts";
 import { type Finding, findingAt } from "./findings.ts";
 
+/** The servers whose tools are compared with pins. */
+export function pinnedServers({ servers, lock }: AuditContext): ServerConfig[] {
+  return servers.filter(({ alias, enabled }) => enabled && lock.servers[alias]?.tools !== undefined);
+}
+
 /** Starts the servers that have pins, and compares their tools even if their config turns pins off. */
 export async function auditLive(
   cli: Cli,
   source: Source,
-  { servers, lock }: AuditContext,
+  pinned: readonly ServerConfig[],
 ): Promise<Finding[]> {
-  const pinned = servers.filter(({ alias, enabled }) => enabled && lock.servers[alias]?.tools !== undefined);
   if (pinned.length === 0) return [];
   const compared = pinned.map((server) => ({ ...server, pins: "warn" as const }));
   const config = { ...source.config, servers: compared };
@@ -44,23 +48,30 @@ export async function auditLive(
 
 function differences(server: ServerConfig, { tools, removed }: ServerPins): Finding[] {
   const hint = `To see the differences: portolan pins diff ${server.alias}`;
+  // A tool that the server lists twice is one finding.
+  const verdicts = new Map(tools.map(({ name, verdict }) => [name, verdict]));
   return [
-    ...tools
-      .filter(({ verdict }) => verdict !== "same")
-      .map(({ name, verdict }) =>
-        verdict === "new"
-          ? findingAt(server, "tool-new", "warning", {
-              message: `The tool ${name} is new: portolan.lock has no approved definition (pin) of it.`,
-              hint,
-            })
-          : findingAt(server, "tool-changed", "error", {
-              message:
-                verdict === "changed"
-                  ? `The definition of the tool ${name} differs from the approved definition in portolan.lock.`
-                  : `The tool ${name} cannot be compared with its pin: its definition is malformed, or the server lists two tools of this name.`,
-              hint,
-            }),
-      ),
+    ...Array.from(verdicts).flatMap(([name, verdict]) => {
+      switch (verdict) {
+        case "same":
+          return [];
+        case "new":
+          return findingAt(server, "tool-new", "warning", {
+            message: `The tool ${name} is new: portolan.lock has no approved definition (pin) of it.`,
+            hint,
+          });
+        case "changed":
+          return findingAt(server, "tool-changed", "error", {
+            message: `The definition of the tool ${name} differs from the approved definition in portolan.lock.`,
+            hint,
+          });
+        case "unpinnable":
+          return findingAt(server, "tool-changed", "error", {
+            message: `The tool ${name} cannot be compared with portolan.lock: its definition is malformed, or the server lists two tools of this name.`,
+            hint: "Report this to the author of the server.",
+          });
+      }
+    }),
     ...removed.map((name) =>
       findingAt(server, "tool-removed", "note", {
         message: `The server no longer has the approved tool ${name}.`,

@@ -8,7 +8,13 @@ import {
 } from "../../model/index.ts";
 import { isPortolanError } from "../../errors/index.ts";
 import { sandboxFromPermissions } from "../../formats/package/index.ts";
-import { type Lock, type LockedPackage, lockProblem, openLockedPackage } from "../../packages/index.ts";
+import {
+  type Lock,
+  type LockedPackage,
+  lockProblem,
+  openLockedPackage,
+  verifyLockedPackage,
+} from "../../packages/index.ts";
 import { createApproval } from "../packages/approval.ts";
 import { lockedFacts } from "../packages/locked-facts.ts";
 import { checkFiles } from "./check-files.ts";
@@ -104,7 +110,8 @@ async function checkPackage(
   const unchecked = `The package policy and the sandbox of ${locked.name}@${locked.version} were not checked`;
   let files: readonly Finding[] = [];
   try {
-    files = await checkFiles(server, request, locked);
+    const label = `${locked.name}@${locked.version}`;
+    files = checkFiles(server, label, await verifyLockedPackage(request));
     await openLockedPackage(request, { server: alias }, { install: false });
     const facts = await lockedFacts(locked);
     if (facts === undefined)

@@ -19,7 +19,7 @@ export const AUDIT_RULES = {
     "A version of a package was deprecated or unpublished, or is no longer in the registry.",
   policy: "A package does not meet the policy of the workspace.",
   "sandbox-relaxed":
-    "The sandbox of a server allows more than the permissions that were granted to its package.",
+    "The sandbox of a server is not enforced, or allows hosts or other programs beyond the permissions of its package.",
   unpinned: "The tools of a server are not pinned: portolan.lock has no approved definitions of them.",
   "tool-changed":
     "The definition of a tool differs from the approved definition (pin) in portolan.lock, or cannot be compared with it.",

@@ -285,7 +285,7 @@ describe("a sample", () => {
     const { choices } = await sampleAll(chosen, async () => sampled(result, seen));
     expect(choices[0]?.bound?.draft.resultExtract).toBe("$.note");
     expect(choices[0]?.notes?.at(-1)).toContain(
-      "because this part of a sample result matched. Check result_extract in DRIVER.md.",
+      "because Portolan called the tool once (--sample), and this part of the result matched. Check result_extract in DRIVER.md.",
     );
   });
 
@@ -294,7 +294,7 @@ describe("a sample", () => {
     const sample = async (): Promise<Sample> => sampled(text("no JSON"));
     const demanded = chooseByFlags([tool()], [own], ["read_file=read-file"]);
     await expect(sampleAll(demanded, sample)).rejects.toThrow(
-      "The sample result of read_file does not match the outputs of read-file",
+      "Portolan called read_file once (--sample), and the result does not match the outputs of read-file",
     );
     const { choices } = await sampleAll(chooseByFlags([tool()], [own], undefined), sample);
     expect(choices).toMatchObject([{ bound: undefined, near: "read-file" }]);

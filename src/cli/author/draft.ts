@@ -207,7 +207,7 @@ function draftTool(choice: Choice, base: string, taken: Set<string>, grounds: Gr
       ? `${id}: the tool has no readOnlyHint, so the contract assumes that the tool changes data. If the tool only reads, remove mutates, approval and risk_level from TOOL.md.`
       : `${id}: mutates is external:${base}, which is a guess. In TOOL.md, name the data that the tool changes, such as workspace:files.`,
     text: `${id}: the tool has no outputSchema, so the output of the contract is a text.`,
-    sampled: `${id}: outputs in TOOL.md is the schema of one sample result. If other results differ, correct outputs.`,
+    sampled: `${id}: Portolan called the tool once (--sample), and derived outputs in TOOL.md from this one result. If other results differ, correct outputs.`,
   };
   return {
     tool: {
@@ -233,9 +233,13 @@ function lostNotes(id: string, sample: Sample | undefined): readonly string[] {
     ...(lost.length === 0
       ? []
       : [
-          `${id}: the sample result also contained ${lost.join(" and ")}, which the contract does not return: a contract returns one value.`,
+          `${id}: Portolan called the tool once (--sample). The result also contained ${lost.join(" and ")}, which the contract does not return: a contract returns one value.`,
         ]),
-    ...(odd === undefined ? [] : [`${id}: the sample result does not match outputs in TOOL.md: ${odd}`]),
+    ...(odd === undefined
+      ? []
+      : [
+          `${id}: Portolan called the tool once (--sample), and the result does not match outputs in TOOL.md: ${odd}`,
+        ]),
   ];
 }
 

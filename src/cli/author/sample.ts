@@ -180,11 +180,11 @@ async function prove(choice: Choice, bound: Bound, { result, schema }: Sample): 
   for (const way of waysToBind(contract, tool, { guess, seen: schema })) {
     if ((await refusal(contract, way, result)) !== undefined) continue;
     const { resultExtract = "$" } = way.draft;
-    const note = `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}, because this part of a sample result matched. Check result_extract in DRIVER.md.`;
+    const note = `The output of ${contract.id} is ${resultExtract} of the result of ${tool.name}, because Portolan called the tool once (--sample), and this part of the result matched. Check result_extract in DRIVER.md.`;
     const proved = { ...bound, draft: { ...draft, resultExtract }, result: way.result, others: [] };
     return { ...choice, bound: proved, notes: [...(choice.notes ?? []), note] };
   }
-  const said = `The sample result of ${tool.name} does not match the outputs of ${contract.id}: ${wrong}`;
+  const said = `Portolan called ${tool.name} once (--sample), and the result does not match the outputs of ${contract.id}: ${wrong}`;
   if (guess)
     throw new PortolanError("FILE_INVALID", said, {
       hint: `Give the tool a new contract, and name the other tools of the driver too: --tools ${shellWord(tool.name)}=<new-id>,<other tools>. Or correct outputs in the TOOL.md of ${contract.id}.`,

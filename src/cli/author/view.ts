@@ -70,6 +70,8 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
   const texts = files.map(
     ({ path, text }) => `${colors.dim(`# ${label(path)}`)}\n${plainText(text).trimEnd()}`,
   );
+  // `portolan test` fails without examples. A new contract has one only if a sample was recorded.
+  const isTestable = tools.some(({ isNew }) => !isNew) || files.some(({ text }) => /^examples:/m.test(text));
   const reported = diagnostics.filter(({ severity }: Diagnostic) => severity !== "info");
   return [
     wrap(
@@ -93,7 +95,9 @@ export function describeDraft(shown: Shown, { io, output }: Cli): string {
     ...(written
       ? section("Next", [
           `  portolan why ${shellWord(id)}`,
-          `  portolan test ${shellWord(id)}`,
+          isTestable
+            ? `  portolan test ${shellWord(id)}`
+            : `  portolan resolve ${shellWord(tools[0]?.contract ?? "<contract>")}`,
           `  portolan list contracts`,
         ])
       : [whyNot(broken, clashes)]),

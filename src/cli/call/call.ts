@@ -5,20 +5,28 @@ import { resolve } from "node:path";
 import { type Diagnostic, invalidArguments, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
 import { deniedTargets, withoutDenialText } from "../../upstream/index.ts";
-import { callArguments, checkNames, type Pair, type Problem, toArguments } from "../arguments/arguments.ts";
-import { parseCallWords } from "../arguments/call-words.ts";
+import {
+  callArguments,
+  checkNames,
+  type Pair,
+  type Problem,
+  toArguments,
+  withHomes,
+} from "../arguments/arguments.ts";
+import { parseCallWords, parseWholeArguments } from "../arguments/call-words.ts";
 import { looksLikeCall, parseCall, type ParsedCall } from "../arguments/signature-parse.ts";
 import { printSignature } from "../arguments/signature-print.ts";
 import type { Cli, CliIo, Words } from "../context.ts";
 import { isFailedAccess, noteDiagnostic } from "../output/diagnostic.ts";
 import type { Session } from "../target/connect.ts";
 import { findNamed, toolNotFound } from "../target/find-named.ts";
-import { resolveName } from "../target/resolve.ts";
-import { withTarget } from "../target/session.ts";
+import { type ResolvedTarget, resolveName } from "../target/resolve.ts";
+import { orProgram, withTarget } from "../target/session.ts";
 import { plainText } from "../terminal/safe-text.ts";
 import { explainLeftOut } from "../workspace/left-out.ts";
 import { type ContractCallOptions, contractOf, exitOfResult, metaOf } from "./contract-call.ts";
 import { openSaver, renderToolResult, type ResultOptions, showResult } from "./render.ts";
+import type { Saver } from "./save-file.ts";
 
 export interface CallOptions extends ResultOptions, ContractCallOptions {
   once?: boolean;
@@ -31,6 +39,8 @@ interface Given {
   readonly pairs: readonly Pair[];
   readonly problems: readonly Problem[];
   readonly json: JsonObject | undefined;
+  /** A word begins like JSON, which a shell changes without quotes. */
+  readonly isJson?: boolean;
 }
 
 export async function call(cli: Cli, words: Words, options: CallOptions): Promise<number> {
@@ -38,9 +48,8 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
     hint: "To see the tools: portolan list. To call one: portolan call <server>.<tool> key=value. For a URL, a quoted command or a config file: portolan call <target> <tool> key=value",
   });
   refuseLeadingOption(words);
-  const target = await resolveName(words, cli, missing);
-  const [wanted, ...assignments] = target.rest;
-  if (wanted === undefined) throw missing;
+  const target = await resolveName(words, cli, missing, { isTool: true });
+  if (target.rest.length === 0) throw missing;
   const saver = await openSaver(cli, options);
   const json =
     options.args === undefined
@@ -52,6 +61,16 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
             "--args",
             `Write a JSON object, in quotes for your shell: --args '{"key": "value"}'`,
           );
+  return orProgram(cli, target, (one) => callIn(cli, one, options, { json, saver }));
+}
+
+async function callIn(
+  cli: Cli,
+  target: ResolvedTarget,
+  options: CallOptions,
+  { json, saver }: { readonly json: JsonObject | undefined; readonly saver: Saver },
+): Promise<number> {
+  const [wanted = "", ...assignments] = target.rest;
   const readText = (path: string): Promise<string> => readFile(resolve(cli.io.cwd, path), "utf8");
   const own = contractOf(target, wanted);
   const meta = await metaOf(options, own, cli);
@@ -68,8 +87,17 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
           (target.kind === "direct" ? undefined : explainLeftOut(target.source, name, cli)),
       });
       // Only with the tool's schema is it known which values are positional.
-      const given: Given = { json, ...(await parseCallWords(assignments, tool.inputSchema, readText)) };
-      const input = toInput(tool, parsed, given, label);
+      const whole =
+        json === undefined && parsed === undefined
+          ? parseWholeArguments(assignments, tool.inputSchema)
+          : undefined;
+      const pairs = whole === undefined ? assignments : [];
+      const given: Given = {
+        json: json ?? whole,
+        ...(await parseCallWords(pairs, tool.inputSchema, readText)),
+      };
+      const isJson = pairs.some((word) => /(?:^|=)\s*[{[]/.test(word));
+      const input = toInput(tool, parsed, { ...given, isJson }, label);
       const answer = await connection.callTool(tool.name, input, {
         ...request(`calling ${tool.name}`),
         meta,
@@ -154,7 +182,7 @@ function toInput(
       "The call has arguments both in parentheses and with --args. Use only one of them.",
     );
   const fromCall = parsed === undefined ? undefined : callArguments(parsed, tool.inputSchema);
-  const base = fromCall?.value ?? given.json ?? {};
+  const base = withHomes(fromCall?.value ?? given.json ?? {});
   const merged = toArguments(given.pairs, tool.inputSchema, base);
   const problems = [
     ...given.problems,
@@ -169,7 +197,7 @@ function toInput(
   throw invalidArguments({
     ...{ server, tool: tool.name, data: { problems } },
     problems: problems.map(({ key, message }) => `${key} ${message}`.trim()),
-    hint: printSignature(tool).signature.slice(0, 1_000),
+    hint: `${given.isJson === true ? "Put JSON in single quotes, so that the shell does not change it. " : ""}${printSignature(tool).signature.slice(0, 1_000)}`,
   });
 }
 

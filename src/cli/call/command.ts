@@ -18,6 +18,7 @@ const ARGUMENTS = `Arguments:
   key:=json       a JSON value, not converted by the schema
   key=@file       the text of a file; key:=@file its JSON; key=@@x for a text that begins with @
   'tool(a: 1)'    a call as portolan list prints it, with values in place of the types
+  '{...}'         all arguments as JSON, if each key is an argument of the tool
   --args '{...}'  all arguments as JSON; --args - reads the JSON from stdin. key=value overrides a value of the JSON`;
 
 const ONCE: Readonly<Record<string, "allowRead" | "allowWrite" | "allowNet">> = {

@@ -14,6 +14,7 @@ import { parsePairs, toArguments } from "../arguments/arguments.ts";
 import type { Cli } from "../context.ts";
 import { withoutServer } from "../target/find-named.ts";
 import type { ResolvedTarget } from "../target/resolve.ts";
+import { cut } from "../terminal/layout.ts";
 import { driversFor, findContract } from "../workspace/contracts.ts";
 
 /** Options of `portolan call` that only contracts accept. */
@@ -141,6 +142,6 @@ export async function readContext(
   if (wrong.length === 0) return read.value;
   throw new PortolanError("INPUT_INVALID", `--context: ${[...new Set(wrong)].join("; ")}`, {
     tool: id,
-    hint: `The context must match this schema: ${JSON.stringify(contextSchema).slice(0, 500)}`,
+    hint: `The context must match this schema: ${cut(JSON.stringify(contextSchema), 500)}`,
   });
 }

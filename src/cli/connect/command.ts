@@ -21,7 +21,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     argument: "[client...]",
     groups: [outputOptions, workspaceOption],
   })
-    .option("--all", "connect every client that is found on this computer")
+    .option("--all", "connect every client that is found in your home folder")
     .option(
       "--import",
       "first copy the clients' servers that this workspace does not have into its portolan.yaml",
@@ -77,7 +77,7 @@ export function addConnectCommands({ program, explain, run, server = [] }: Comma
     examples: ["portolan disconnect cursor", "portolan disconnect --all --dry-run"],
     sections: [
       CLIENTS,
-      "If a file was not changed after connect, its old content is restored byte for byte. If the file was changed, Portolan only removes the gateway's entry, and adds the servers again that connect removed. Other changes and comments stay.",
+      "If a file was not changed after the first connect, its old content is restored byte for byte. If the file was changed, Portolan only removes the gateway's entry, and adds the servers again that connect removed. Other changes and comments stay.",
       OUTPUT,
       EXIT_CODES,
     ],

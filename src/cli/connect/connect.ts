@@ -1,6 +1,7 @@
 // `portolan connect`: puts the gateway of the workspace into the config files of MCP clients, in place of the servers it offers.
 
-import { resolve } from "node:path";
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { CLIENTS, type Computer, type ImportedFile, writeClientFile } from "../../formats/clients/index.ts";
@@ -10,6 +11,7 @@ import type { Cli } from "../context.ts";
 import { ownFile } from "../grants/declared.ts";
 import { type CompletedFields, withNoticedFields } from "../grants/noticed-fields.ts";
 import { openGrants } from "../grants/open-grants.ts";
+import { applyToGateways } from "../control/apply.ts";
 import { type CopyPlan, planCopy, writeCopy } from "../import/copy.ts";
 import { isSameServer } from "../import/same-server.ts";
 import { type RawSecretsOptions, secretPlacer } from "../import/secrets.ts";
@@ -17,10 +19,12 @@ import { answersRequests } from "../input/handlers.ts";
 import { orCancelled } from "../packages/configuration-prompt.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { needsUnlockedVault } from "../secrets/vault-of-gateway.ts";
 import { checkScope, usualFile } from "../workspace/client-file.ts";
 import type { WorkspaceOptions } from "../workspace/folder.ts";
 import { requireAgreement } from "./agreement.ts";
 import { foundClients, overview } from "./overview.ts";
+import { oldRules } from "./permission-rules.ts";
 import { type FilePlan, gatewayOf, planFile, type PlanContext, type Target } from "./plan.ts";
 import { type ConnectPlace, declaredBy, openPlace } from "./place.ts";
 import { hashOf } from "./records.ts";
@@ -61,16 +65,24 @@ export async function connect(cli: Cli, words: readonly string[], options: Conne
     return 0;
   }
   await confirm(cli, { words, options, plans: changed, adds });
-  const stored = adds ? (await writeCopy(copy)).stored : undefined;
+  const { stored, change, backup } = adds ? await writeCopy(copy) : {};
   for (const plan of changed) await write(cli, plan, place);
+  if (change !== undefined) cli.changes.push(change);
+  const applied = change === undefined ? undefined : await applyToGateways(cli);
   const grants = await openGrants(cli, declared, place.folder, openHosts);
-  if (output.form === "json") output.json(toJson(shown, { written: true, grants }));
+  if (output.form === "json")
+    output.json({ ...toJson(shown, { written: true, grants }), ...applied?.fields });
   else {
     const { gateways } = await io.findGateways(place.place.workspace);
     const isRunning = gateways.some(({ kind }) => kind === "http");
-    output.print(describeDone({ ...shown, stored }, { ...cli, isRunning, grants }));
+    const rules = await oldRules(changed, place.computer);
+    const config = { ...place.source.config, servers: declared };
+    const isLocked = stored?.isInVault === true || (await needsUnlockedVault(config, io.env));
+    const view = { ...cli, isRunning, grants, rules, isLocked };
+    output.print(describeDone({ ...shown, stored, backup }, view));
+    applied?.print();
   }
-  return 0;
+  return applied?.code ?? 0;
 }
 
 function refuseAlone({ file, scope, dryRun, yes, import: wantsImport }: ConnectOptions): void {
@@ -96,19 +108,23 @@ async function chooseTargets(
 ): Promise<readonly Target[]> {
   const scope = checkScope(options.scope);
   if (options.all === true) {
-    if (words.length > 0 || options.file !== undefined)
+    if (words.length > 0 || options.file !== undefined || scope !== undefined)
       throw new PortolanError(
         "USAGE",
-        "--all already connects every client that was found. Leave out the client names and --file.",
+        "--all already connects every client that is found in your home folder. Leave out the client names, --file and --scope.",
       );
     const found = await foundClients(computer);
     if (found.length === 0)
-      throw new PortolanError("USAGE", "--all found no MCP client on this computer.", {
-        hint: `To connect a client anyway: portolan connect <client>. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
-      });
+      throw new PortolanError(
+        "USAGE",
+        "--all found no config file of an MCP client in your home folder, and no client that is installed there.",
+        {
+          hint: `--all does not look for config files of projects. To connect one client: portolan connect <client>. For its config file in this project, add --scope project. Supported clients: ${Object.keys(CLIENTS).join(", ")}.`,
+        },
+      );
     return found;
   }
-  const clients = [...new Set(words.map(parseClient))];
+  const clients = [...new Set(words.map((word) => parseClient(word, adviseFile)))];
   const [only = "cursor", second] = clients;
   if (options.file === undefined)
     return Promise.all(
@@ -120,6 +136,10 @@ async function chooseTargets(
   if (second !== undefined || scope !== undefined)
     throw new PortolanError("USAGE", "--file needs exactly one client, and cannot be used with --scope.");
   return [{ client: only, file: resolve(io.cwd, options.file) }];
+}
+
+function adviseFile(file: string): string {
+  return `To change a certain file: portolan connect <client> --file ${shellWord(file)}.`;
 }
 
 async function planAll(
@@ -159,6 +179,7 @@ async function chooseImport(
     ...{ client, file, servers, scope: "user", diagnostics },
   }));
   const copy = await planCopy(place.folder, { servers: declaredBy(place.source) }, files, {
+    home: place.computer.home,
     rename: true,
     placeSecrets: secretPlacer(cli, options, { asks: options.yes !== true, isDry: options.dryRun === true }),
     // The questions about files of the servers are those of `import --write`.
@@ -269,13 +290,21 @@ async function confirm(cli: Cli, { words, options, plans, adds }: Confirmation):
   await requireAgreement(cli, `Write ${count(files, "file")}?`);
 }
 
+/** The folders of a file that do not exist yet, the innermost first. */
+function missingFolders(file: string): string[] {
+  const folder = dirname(file);
+  return existsSync(folder) ? [] : [folder, ...missingFolders(folder)];
+}
+
 /** Keeps the record first. The file must still be as it was planned. */
 async function write({ interrupt }: Cli, plan: FilePlan, { records, place }: ConnectPlace): Promise<void> {
-  const { client, realFile, text, base, after, replacement, record: previous } = plan;
+  const { client, realFile, text, base, merged, after, replacement, record: previous } = plan;
   const record = {
     ...{ client, file: realFile, workspace: place.workspace, connectedAt: new Date().toISOString() },
     before: base === undefined ? undefined : hashOf(base),
     after: hashOf(after),
+    merged,
+    folders: previous?.folders ?? missingFolders(realFile),
     ...replacement,
   };
   await records.locked(

@@ -1,10 +1,16 @@
 // `portolan disconnect`: restores the config files of MCP clients as they were before `connect`.
 
 import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
+import { rm, rmdir } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
-import { type ClientId, listEntries, restoreServers, writeClientFile } from "../../formats/clients/index.ts";
+import {
+  type ClientId,
+  CLIENTS,
+  listEntries,
+  restoreServers,
+  writeClientFile,
+} from "../../formats/clients/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { clientTitle, parseClient } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
@@ -52,7 +58,7 @@ export async function disconnect(
 ): Promise<number> {
   const { output } = cli;
   const records = await openRecords();
-  const chosen = await chooseRecords(records, words, options);
+  const { chosen, missing } = await chooseRecords(records, words, options);
   const plans: Undo[] = [];
   for (const record of chosen) plans.push(await withUnusedPaths(cli, await planUndo(record, records)));
   const isDry = options.dryRun === true;
@@ -68,10 +74,12 @@ export async function disconnect(
         ...{ client: record.client, file: record.file, change, servers: restored, notes },
         backup: backups[index],
       })),
+      ...(missing.length === 0 ? {} : { notConnected: missing }),
       left,
     });
   else {
     const done = plans.map((plan, index) => describe(plan, backups[index], isDry, cli));
+    if (missing.length > 0) output.note(`${output.noteColors.cyan("note")} ${notConnectedText(missing)}`);
     output.print([...done, ...(isDry ? [] : describeLeft(cli, left, request))].join("\n"));
   }
   return 0;
@@ -85,11 +93,17 @@ async function leftRequest(records: Records, plans: readonly Undo[]): Promise<Le
   };
 }
 
+interface ChosenRecords {
+  readonly chosen: readonly ConnectionRecord[];
+  /** The clients that were named and are not connected. */
+  readonly missing: readonly ClientId[];
+}
+
 async function chooseRecords(
   records: Records,
   words: readonly string[],
   { all }: DisconnectOptions,
-): Promise<readonly ConnectionRecord[]> {
+): Promise<ChosenRecords> {
   const known = await records.list();
   const connected = [...new Set(known.map(({ client }) => client))];
   const which = connected.length === 0 ? "No client is connected." : `Connected: ${connected.join(", ")}.`;
@@ -103,19 +117,17 @@ async function chooseRecords(
       throw new PortolanError("USAGE", which, {
         hint: "portolan connect shows the clients and their state.",
       });
-    return current(records, known);
+    return { chosen: await current(records, known), missing: [] };
   }
   if (words.length === 0)
     throw new PortolanError("USAGE", "No client was given.", {
       hint: `portolan disconnect <client>. ${which}`,
     });
-  const clients = [...new Set(words.map(parseClient))];
+  const clients = [...new Set(words.map((word) => parseClient(word)))];
   const missing = clients.filter((client) => !connected.includes(client));
-  if (missing.length > 0) throw notConnected(missing, which);
-  return current(
-    records,
-    known.filter(({ client }) => clients.includes(client)),
-  );
+  if (missing.length === clients.length) throw notConnected(missing, which);
+  const wanted = known.filter(({ client }) => clients.includes(client));
+  return { chosen: await current(records, wanted), missing };
 }
 
 /** After a crash during a second `connect`, the record before may be the one that counts. */
@@ -132,10 +144,13 @@ async function current(
 }
 
 function notConnected(clients: readonly ClientId[], which: string): PortolanError {
-  const titles = clients.map(clientTitle).join(", ");
-  return new PortolanError("USAGE", `${titles} ${clients.length === 1 ? "is" : "are"} not connected.`, {
+  return new PortolanError("USAGE", notConnectedText(clients), {
     hint: `${which} portolan connect shows the clients and their state.`,
   });
+}
+
+function notConnectedText(clients: readonly ClientId[]): string {
+  return `${clients.map(clientTitle).join(", ")} ${clients.length === 1 ? "is" : "are"} not connected.`;
 }
 
 async function planUndo(record: ConnectionRecord, records: Records): Promise<Undo> {
@@ -147,7 +162,10 @@ async function planUndo(record: ConnectionRecord, records: Records): Promise<Und
       const before = await records.readBefore(record);
       return record.before === undefined
         ? { ...common, change: "removed", after: undefined, restored: [] }
-        : { ...common, change: "restored", after: before, restored: names };
+        : {
+            ...{ ...common, after: before, restored: names },
+            change: record.merged === true ? "merged" : "restored",
+          };
     }
     case "not-connected":
       return { ...common, change: "unchanged", after: text, restored: [] };
@@ -190,7 +208,7 @@ async function withUnusedPaths({ io }: Cli, plan: Undo): Promise<Undo> {
   const notes = listEntries(after, record.file, record.client, computer).flatMap(({ place, server }) => {
     if (server === undefined || !restored.includes(place.name)) return [];
     for (const { value } of namedValues(server)) used.add(value);
-    const match = matchServer(server, own);
+    const match = matchServer(server, ofClient(own, server.alias, record.client), computer.home);
     const alias = match.kind === "missing" ? server.alias : match.by;
     const ours = own.find((one) => one.alias === alias);
     const theirs = new Set(namedValues(server).map(({ value }) => value));
@@ -202,6 +220,15 @@ async function withUnusedPaths({ io }: Cli, plan: Undo): Promise<Undo> {
       );
   });
   return { ...plan, used, notes: [...plan.notes, ...notes] };
+}
+
+/** Without the servers that `connect --import` named after another client because their entries differ: `memory-claude-code`. */
+function ofClient(own: readonly ServerConfig[], name: string, client: ClientId): readonly ServerConfig[] {
+  const isNamedAfter = (one: string, alias: string): boolean =>
+    alias.startsWith(`${name}-${one}`) && /^(?:-\d+)?$/.test(alias.slice(`${name}-${one}`.length));
+  const ofThis = own.filter(({ alias }) => isNamedAfter(client, alias));
+  if (ofThis.length > 0) return ofThis;
+  return own.filter(({ alias }) => !Object.keys(CLIENTS).some((one) => isNamedAfter(one, alias)));
 }
 
 /** The arguments and variables of a local server. */
@@ -260,6 +287,8 @@ async function undo(cli: Cli, plan: Undo, records: Records): Promise<string | un
             },
           );
         await rm(record.file, { force: true });
+        // A folder with other files is in use, and stays.
+        for (const folder of record.folders ?? []) await rmdir(folder).catch(() => {});
       } else if (after !== undefined && after !== text)
         ({ backup } = await writeClientFile(record.file, after, {
           basis: text,

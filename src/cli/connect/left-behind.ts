@@ -1,10 +1,10 @@
 // The parts of Portolan that `disconnect` does not remove, each with the command that removes it.
 
-import { existsSync } from "node:fs";
-import { basename, join } from "node:path";
+import { existsSync, readdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { installedPackages } from "../../install/index.ts";
-import { knownServer, programWords, type ServerConfig } from "../../model/index.ts";
+import { knownServer, programWords, type ServerConfig, unsetDataFile } from "../../model/index.ts";
 import { clientTitle } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { storedOnlyFor } from "../secrets/stored-only-for.ts";
@@ -44,16 +44,15 @@ export async function findLeft(
   return parts;
 }
 
-async function leftIn(
-  { io }: Cli,
-  workspace: string,
-  isUsed: (file: string) => boolean,
-): Promise<LeftPart[]> {
+async function leftIn(cli: Cli, workspace: string, isUsed: (file: string) => boolean): Promise<LeftPart[]> {
+  const { io } = cli;
   const label = labeller(io);
   const at = optionFor(workspace, io);
   const { gateways } = await io.findGateways(workspace);
   const catalog = await io.loadCatalog(workspace, { home: computerOf(io, workspace).home });
   const { servers, settings, folder } = catalog;
+  const { home } = computerOf(io, folder);
+  const isOfClient = await usedByClients(cli, folder);
   const own = servers.filter(({ origin }) => origin.format === "workspace");
   const names = own.map(({ alias }) => alias);
   const config = { servers, folder, gateway: settings.gateway, registries: settings.registries };
@@ -76,10 +75,10 @@ async function leftIn(
             command: `portolan secrets rm ${secrets.map(shellWord).join(" ")}${at}`,
           },
         ]),
-    // The client's own server may use the same data.
+    // The server of a client may use the same data.
     ...own
-      .flatMap(dataOf)
-      .filter(({ file: data }) => !isUsed(data))
+      .flatMap((server) => dataOf(server, home))
+      .filter(({ file: data }) => !isUsed(data) && !isOfClient(data))
       .map(({ alias, file: data }) => ({
         what: `the data of ${plainLine(alias, 80)}`,
         command: `rm ${pathWord(data, io)}`,
@@ -94,8 +93,22 @@ async function leftIn(
         ]),
     ...(file === undefined
       ? []
-      : [{ what: `the file ${basename(file)} itself`, command: `rm ${pathWord(file, io)}` }]),
+      : [
+          { what: `the file ${basename(file)} itself`, command: `rm ${pathWord(file, io)}` },
+          ...backupsOf(file).map((backup) => ({
+            what: `the backup of ${basename(file)}`,
+            command: `rm ${pathWord(backup, io)}`,
+          })),
+        ]),
   ];
+}
+
+/** The copies of the file that `connect --import` and `import --write` made. */
+function backupsOf(file: string): string[] {
+  const start = `${basename(file)}.portolan-`;
+  return readdirSync(dirname(file))
+    .filter((name) => name.startsWith(start) && name.endsWith(".bak"))
+    .map((name) => join(dirname(file), name));
 }
 
 async function leftPackages({ io }: Cli): Promise<LeftPart[]> {
@@ -152,11 +165,27 @@ function isService(io: Cli["io"], workspace: string): boolean {
   return existsSync(serviceManager(io).file(serviceName(workspace)));
 }
 
-/** The data file of a known server, such as the one that `connect` suggested. */
-function dataOf(server: ServerConfig): { readonly alias: string; readonly file: string }[] {
+/** The data file of a known server, if its path is the one that Portolan chooses: any other path is the choice of the user. */
+function dataOf(server: ServerConfig, home: string): { readonly alias: string; readonly file: string }[] {
   const { alias, endpoint } = server;
-  const variable = knownServer(programWords(server))?.dataVariable;
-  const file =
-    endpoint.transport === "stdio" && variable !== undefined ? endpoint.env?.[variable] : undefined;
-  return file !== undefined && existsSync(file) ? [{ alias, file }] : [];
+  const known = knownServer(programWords(server));
+  if (known?.dataVariable === undefined || endpoint.transport !== "stdio") return [];
+  const { [known.dataVariable]: file, ...env } = endpoint.env ?? {};
+  const chosen = unsetDataFile({ endpoint: { ...endpoint, env } }, known, home)?.file;
+  return file !== undefined && file === chosen && existsSync(file) ? [{ alias, file }] : [];
+}
+
+/** True if a server in the file of any client on this computer uses the file. */
+async function usedByClients({ io }: Cli, folder: string): Promise<(file: string) => boolean> {
+  const files = await io.importClients(computerOf(io, folder));
+  const values = new Set(
+    files
+      .flatMap(({ servers }) => servers)
+      .flatMap(({ endpoint }) =>
+        endpoint.transport === "stdio"
+          ? [...(endpoint.args ?? []), ...Object.values(endpoint.env ?? {})]
+          : [],
+      ),
+  );
+  return (file) => values.has(file);
 }

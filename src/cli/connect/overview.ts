@@ -110,20 +110,25 @@ async function stateOf(
     const record = await records.find(real, text === undefined ? undefined : hashOf(text));
     const entries = listEntries(text ?? "", real, client, computer);
     const servers = entries.length;
+    const own = entries.flatMap(({ server }) => (server === undefined ? [] : [server]));
+    const byHand = own.some((server) => gatewayOf(server, place) === "this");
+    const elsewhere = await declaredElsewhere(declaredBy(context.source), real);
+    const missing = own.filter(
+      (server) =>
+        gatewayOf(server, place) === undefined &&
+        matchServer(server, elsewhere, computer.home).kind === "missing",
+    ).length;
+    const command = `${connectCommand}${missing > 0 ? " --import" : ""}${inWorkspace}`;
     const known = record === undefined ? undefined : recordState(record, text);
     if (record !== undefined && known !== undefined && known !== "not-connected") {
       const isHere = resolve(record.workspace) === resolve(place.workspace);
       const isConnected = known === "connected" || known === "changed";
       const state = isConnected && !isHere ? "elsewhere" : known;
-      return { ...base, state, servers, workspace: record.workspace, command: disconnectCommand };
+      // Servers that were added to the file after it was connected.
+      const isNew = state === "changed" && missing > 0;
+      const next = isNew ? { missing, command } : { command: disconnectCommand };
+      return { ...base, state, servers, workspace: record.workspace, ...next };
     }
-    const own = entries.flatMap(({ server }) => (server === undefined ? [] : [server]));
-    const byHand = own.some((server) => gatewayOf(server, place) === "this");
-    const elsewhere = await declaredElsewhere(declaredBy(context.source), real);
-    const missing = own.filter(
-      (server) => gatewayOf(server, place) === undefined && matchServer(server, elsewhere).kind === "missing",
-    ).length;
-    const command = `${connectCommand}${missing > 0 ? " --import" : ""}${inWorkspace}`;
     return { ...base, state: byHand ? "by-hand" : "not-connected", servers, missing, command };
   } catch {
     return { ...base, state: "unreadable", servers: 0, command: `portolan import ${client}` };
@@ -177,11 +182,16 @@ function describe(states: readonly ClientState[], next: string | undefined, { io
   // Files of the user, which a person in the home folder would take for files of a project.
   const { home } = computerOf(io, io.cwd);
   const column = Math.max(...states.map(({ client }) => displayWidth(clientTitle(client))));
-  const rows = states.flatMap(({ client, file, state, servers, workspace, command }) => {
+  const rows = states.flatMap(({ client, file, state, servers, missing = 0, workspace, command }) => {
     const isOn = state === "connected";
     const paint = isOn ? colors.green : state === "not-connected" ? colors.dim : colors.yellow;
     const place = state === "elsewhere" ? ` ${plainLine(workspace, 300)}` : "";
-    const number = state === "not-connected" && servers > 0 ? `, ${count(servers, "server")}` : "";
+    const number =
+      state === "not-connected" && servers > 0
+        ? `, ${count(servers, "server")}`
+        : state === "changed" && missing > 0
+          ? `, ${count(missing, "server")} ${missing === 1 ? "is" : "are"} not in this workspace`
+          : "";
     return [
       `${colors.bold(clientTitle(client).padEnd(column))}  ${paint(LABELS[state])}${place}${number}  ${colors.dim(pathLabel(file, { home }))}`,
       `${" ".repeat(column)}  ${command}`,

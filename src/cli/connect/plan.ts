@@ -19,11 +19,13 @@ import {
   samePlace,
 } from "../../formats/clients/index.ts";
 import { GATEWAY_DEFAULTS, type ServerConfig, toCommandLine } from "../../model/index.ts";
+import { clientTitle } from "../arguments/client-names.ts";
 import { endpointLabel } from "../output/endpoint-label.ts";
 import { ownGateway, runsServe, servedWorkspace } from "../serve/own-gateway.ts";
 import { ENTRY_NAME, type GatewayPlace, gatewayServer } from "./gateway-server.ts";
 import { type ConnectionRecord, hashOf, realFile, type Records } from "./records.ts";
 import { matchServer, namesakeDifference } from "../import/same-server.ts";
+import { pathLabel } from "../workspace/folder.ts";
 
 export interface Target {
   readonly client: ClientId;
@@ -48,6 +50,8 @@ export interface FilePlan extends Target {
   readonly text: string | undefined;
   /** The text without an earlier connection: what `disconnect` brings back. */
   readonly base: string | undefined;
+  /** True if `base` contains changes that the person made while the client was connected. */
+  readonly merged?: boolean;
   readonly record: ConnectionRecord | undefined;
   readonly replacement: Replacement;
   readonly after: string;
@@ -56,7 +60,7 @@ export interface FilePlan extends Target {
   readonly servers: readonly PlannedServer[];
   /** The servers that can be imported. */
   readonly missing: readonly ClientServer[];
-  readonly notes: readonly ExportNote[];
+  readonly notes: readonly Pick<ExportNote, "message">[];
   /** Findings about the client's file, for example secrets that are written out. */
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -75,7 +79,7 @@ export async function planFile({ client, file }: Target, context: PlanContext): 
   const real = await realFile(file);
   const text = await readClientText(real);
   const record = await records.find(real, text === undefined ? undefined : hashOf(text));
-  const { base, replaced } =
+  const { base, replaced, merged } =
     record === undefined ? { base: text, replaced: [] } : await withoutConnection(record, text, records);
   const elsewhere = await declaredElsewhere(declared, real);
   // A server that an earlier connection took out is not in the file now: only `disconnect` brings it back.
@@ -83,7 +87,7 @@ export async function planFile({ client, file }: Target, context: PlanContext): 
     (entry) => !replaced.some((place) => samePlace(place, entry.place)),
   );
   const server = gatewayServer(client, place);
-  const planned = entries.map((entry) => planEntry(entry, elsewhere, place));
+  const planned = entries.map((entry) => planEntry(entry, elsewhere, context));
   const removed = planned.flatMap(({ change }, index) =>
     change === "replaced" ? [(entries[index] as ClientEntry).place] : [],
   );
@@ -99,7 +103,7 @@ export async function planFile({ client, file }: Target, context: PlanContext): 
     );
   const { notes, ...rest } = replacement;
   return {
-    ...{ client, file, realFile: real, text, base, record },
+    ...{ client, file, realFile: real, text, base, merged, record },
     replacement: rest,
     after: named(() => replaceServers(client, base ?? "", rest), file),
     runs: endpointLabel(server.endpoint),
@@ -107,9 +111,32 @@ export async function planFile({ client, file }: Target, context: PlanContext): 
     missing: entries.flatMap(({ server: own }, index) =>
       planned[index]?.change === "missing" && own !== undefined ? [own] : [],
     ),
-    notes,
+    notes: [...notes, ...notesOnProjects(base ?? "", real, client, computer)],
     diagnostics: parseClientFile(base ?? "", file, client, computer)?.diagnostics ?? [],
   };
+}
+
+/** Claude Code keeps servers of single projects in its file of the user; those of other folders stay there. */
+function notesOnProjects(
+  text: string,
+  file: string,
+  client: ClientId,
+  computer: Computer,
+): readonly Pick<ExportNote, "message">[] {
+  const here = listEntries(text, file, client, computer);
+  const elsewhere = listEntries(text, file, client, { ...computer, projects: "all" }).filter(
+    ({ place }) => !here.some((entry) => samePlace(entry.place, place)),
+  );
+  const projects = new Set(elsewhere.flatMap(({ server }) => server?.project ?? []));
+  return [...projects].map((project) => {
+    const names = elsewhere
+      .filter(({ server }) => server?.project === project)
+      .map(({ place }) => place.name);
+    const [servers, stay] = names.length === 1 ? ["server", "stays"] : ["servers", "stay"];
+    return {
+      message: `${names.length} more ${servers} of ${clientTitle(client)} only for the project ${pathLabel(project, computer)} ${stay} in its file: ${names.join(", ")}. To see ${names.length === 1 ? "its config" : "their config"}: portolan import ${client}, in the folder of that project`,
+    };
+  });
 }
 
 /** The text of a client's file; undefined if there is none. */
@@ -134,13 +161,17 @@ async function withoutConnection(
   record: ConnectionRecord,
   text: string | undefined,
   records: Records,
-): Promise<{ readonly base: string | undefined; readonly replaced: readonly EntryPlace[] }> {
+): Promise<Pick<FilePlan, "base" | "merged"> & { readonly replaced: readonly EntryPlace[] }> {
   if (text === undefined || hashOf(text) === record.before) return { base: text, replaced: [] };
   const before = await records.readBefore(record);
   if (hashOf(text) === record.after)
-    return { base: record.before === undefined ? undefined : before, replaced: record.removed };
+    return {
+      base: record.before === undefined ? undefined : before,
+      replaced: record.removed,
+      merged: record.merged,
+    };
   const done = named(() => restoreServers(record.client, text, before, record), record.file);
-  return { base: done.text, replaced: done.restored };
+  return { base: done.text, replaced: done.restored, merged: true };
 }
 
 /** An error about a text gets the name of its file. */
@@ -166,7 +197,7 @@ export async function declaredElsewhere(
 function planEntry(
   { place: { name }, server }: ClientEntry,
   declared: readonly ServerConfig[],
-  place: GatewayPlace,
+  { place, computer }: PlanContext,
 ): PlannedServer {
   if (server === undefined)
     return { alias: name, name, change: "kept", reason: "its config has an error", runs: "" };
@@ -175,7 +206,7 @@ function planEntry(
   if (gateway === "this") return { ...common, change: "replaced", reason: "it is this gateway already" };
   if (gateway === "other")
     return { ...common, change: "kept", reason: "it is a gateway of Portolan for another workspace" };
-  const match = matchServer(server, declared);
+  const match = matchServer(server, declared, computer.home);
   switch (match.kind) {
     case "replaced":
       return {

@@ -21,6 +21,10 @@ export interface ConnectionRecord extends Replacement {
   readonly before: string | undefined;
   /** Hash of the file as `connect` wrote it. */
   readonly after: string;
+  /** True if the content before contains changes that the person made while the client was connected. */
+  readonly merged?: boolean;
+  /** The folders that `connect` created for the file, the innermost first; absent from older records. */
+  readonly folders?: readonly string[];
 }
 
 interface StoredRecord extends ConnectionRecord {

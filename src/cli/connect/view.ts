@@ -1,6 +1,9 @@
 // Describes plans and results of `connect` for a terminal and as JSON. Values of servers are never shown.
 
-import type { ServerConfig } from "../../model/index.ts";
+import { existsSync } from "node:fs";
+import { dirname } from "node:path";
+import { hasEntry } from "../../formats/clients/index.ts";
+import { DEFAULT_NAMING, type ServerConfig } from "../../model/index.ts";
 import { clientTitle } from "../arguments/client-names.ts";
 import type { Cli } from "../context.ts";
 import { describeOpenGrants, type OpenGrant } from "../grants/open-grants.ts";
@@ -11,8 +14,9 @@ import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
-import { TOKEN_VARIABLE, usesHttp } from "./gateway-server.ts";
+import { ENTRY_NAME, TOKEN_VARIABLE, usesHttp } from "./gateway-server.ts";
 import type { ConnectPlace } from "./place.ts";
+import type { OldRules } from "./permission-rules.ts";
 import type { FilePlan, PlannedServer } from "./plan.ts";
 
 export interface Shown {
@@ -21,6 +25,8 @@ export interface Shown {
   readonly place: ConnectPlace;
   readonly declared: readonly ServerConfig[];
   readonly stored?: StoredSecrets;
+  /** The backup of the workspace's own file. */
+  readonly backup?: string;
 }
 
 export function describePlans({ plans, copy, place }: Shown, { io, output }: Cli): string {
@@ -56,7 +62,9 @@ function describePlan(
   const { client, file, text, after, servers, replacement, runs, notes } = plan;
   const head = `${colors.bold(clientTitle(client))} ${pathLabeller(io)(file)}`;
   const isSame = text === after;
+  const isMissing = text === undefined && !existsSync(dirname(file));
   const { name } = replacement.entry;
+  const isThere = text !== undefined && hasEntry(client, text, replacement);
   const column = Math.min(24, Math.max(...[name, ...servers.map((own) => own.alias)].map(displayWidth)));
   const line = (mark: string, alias: string, about: string): string => {
     const shown = plainLine(alias, 100).padEnd(column);
@@ -76,10 +84,19 @@ function describePlan(
     head,
     isSame
       ? `  ${colors.dim("already connected; nothing to change")}`
-      : line(colors.green("+"), name, plainLine(runs, 1_000)),
+      : line(isThere ? colors.dim("=") : colors.green("+"), name, plainLine(runs, 1_000)),
     ...listed.map((server) =>
       line(markOf(server, output), server.alias, aboutServer(server, whyNotCopied(server, file, copy))),
     ),
+    ...(isMissing
+      ? [
+          wrap(
+            `  ${colors.yellow("note")} ${clientTitle(client)} was not found on this computer. Portolan creates the folder of its file.`,
+            width,
+            4,
+          ),
+        ]
+      : []),
     ...(isSame ? [] : notes).map(({ message }) =>
       wrap(`  ${colors.yellow("note")} ${plainLine(message, 500)}`, width, 4),
     ),
@@ -113,12 +130,15 @@ interface DoneView extends Pick<Cli, "io" | "output"> {
   readonly isRunning: boolean;
   /** Grants that the servers still need; their tools fail without them. */
   readonly grants: readonly OpenGrant[];
+  readonly rules: readonly OldRules[];
+  /** Whether a server needs a secret of the vault, which must be unlocked for it. */
+  readonly isLocked: boolean;
 }
 
 /** Lists the written files, the next step for each client, and the grants that are still needed. */
 export function describeDone(
-  { plans, copy, place, stored }: Shown,
-  { io, output, isRunning, grants }: DoneView,
+  { plans, copy, place, declared, stored, backup }: Shown,
+  { io, output, isRunning, grants, rules, isLocked }: DoneView,
 ): string {
   const { colors, width } = output;
   const label = pathLabeller(io);
@@ -127,20 +147,20 @@ export function describeDone(
   const lines: string[] = [];
   if (copy !== undefined && copy.added.length > 0)
     lines.push(`Added ${copy.added.map(({ alias }) => alias).join(", ")} to ${label(copy.file)}.`);
-  if (stored !== undefined) {
-    lines.push(describeStored(stored));
-    if (plans.some(({ base }) => base !== undefined))
-      lines.push(
-        `For portolan disconnect, Portolan keeps each client's file as it was, with its secrets in plain text, in ${label(place.records.folder)}. Only you can read this folder.`,
-      );
-  }
+  if (backup !== undefined) lines.push(`Backup: ${label(backup)}`);
+  if (stored !== undefined) lines.push(describeStored(stored));
+  if (plans.some(keepsSecrets))
+    lines.push(
+      `For portolan disconnect, Portolan keeps each client's file as it was, with its secrets in plain text, in ${label(place.records.folder)}. Only you can read this folder.`,
+    );
   lines.push(
     `Connected ${list} to this workspace. Restart ${plans.length === 1 ? "the client" : "these clients"} to use the gateway.`,
   );
   const inFolder = optionFor(place.place.workspace, io);
+  lines.push(...toolLines({ plans, place, declared }, { inFolder, rules, label }));
   const http = plans.filter(({ client }) => usesHttp(client, place.place));
   if (http.length > 0) lines.push(...httpLines(http, inFolder, place, isRunning));
-  if (stored?.source === "vault")
+  if (isLocked)
     lines.push(
       `A client cannot enter the passphrase of the vault. Unlock the vault before you start the client: ${colors.bold(`portolan secrets unlock ${io.platform === "win32" ? "--keep" : "--for 8h"}`)}`,
     );
@@ -154,6 +174,36 @@ export function describeDone(
     `To start and check the servers: ${colors.bold(`portolan status${inFolder}`)}`,
   );
   return [...lines.map((line) => wrap(line, width)), ...describeOpenGrants(grants, width)].join("\n");
+}
+
+/** Says that the models of the clients see more tools, under other names. */
+function toolLines(
+  { plans, place, declared }: Pick<Shown, "plans" | "place" | "declared">,
+  {
+    inFolder,
+    rules,
+    label,
+  }: Pick<DoneView, "rules"> & { readonly inFolder: string; readonly label: (file: string) => string },
+): string[] {
+  const names = declared.flatMap(({ alias, enabled }) => (enabled ? [alias] : []));
+  const servers = names.length === 1 ? `the server ${names[0]}` : `all ${names.length} servers`;
+  const { naming = DEFAULT_NAMING } = place.source.config;
+  const form = naming.replace("{alias}", "<server>").replace("{tool}", "<tool>");
+  const isMoved = plans.some((plan) => plan.servers.some(({ change }) => change === "replaced"));
+  const about = isMoved ? "; permission rules of a client that name the earlier tools no longer apply" : "";
+  return [
+    `${plans.length === 1 ? "The client sees" : "The clients see"} the tools of ${servers} of this workspace. What they cost in a model's context: portolan tokens${inFolder}`,
+    `The names of these tools have the form ${form}${about}.`,
+    ...rules.map(
+      ({ file, rules: old }) =>
+        `${label(file)} has rules for earlier tools: ${plainLine(old.join(", "), 500)}. Write mcp__${ENTRY_NAME}__${form} in these rules.`,
+    ),
+  ];
+}
+
+/** Whether the copy of the client's file for `disconnect` contains plain secrets. */
+function keepsSecrets({ text, after, base, diagnostics }: FilePlan): boolean {
+  return text !== after && base !== undefined && diagnostics.some((one) => one.literalSecret !== undefined);
 }
 
 function httpLines(

@@ -1,13 +1,13 @@
 // Applies a changed config file to the running gateways of the workspace, and waits until they use it.
 
 import { basename } from "node:path";
-import { OWN_NAMES, USUAL_NAMES } from "../../catalog/index.ts";
+import { type FileChange, OWN_NAMES, USUAL_NAMES } from "../../catalog/index.ts";
 import type { RunningGateway } from "../../control/index.ts";
 import { toPortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { withSlowNote, withSpinner } from "../output/progress.ts";
-import { describeHealth, hasFailed } from "../output/server-state.ts";
+import { describeHealth, hasFailed, replacementLine } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace } from "../workspace/folder.ts";
@@ -16,13 +16,13 @@ import { findControlled, withGateway } from "./find.ts";
 
 /** The rule by which a gateway applies a changed file that has an error. */
 export const AS_A_WHOLE =
-  "A gateway applies a file completely or not at all. If a file has an error, the gateway continues to use the earlier version of the file.";
+  "A gateway applies a file completely or not at all. If a file has an error, or if a sandboxed server may have changed it, the gateway continues to use the earlier version of the file.";
 
 /** The element of the field `gateways` in JSON output. */
 interface AppliedGateway extends GatewayField {
-  /** True if the gateway uses the changed file, and no new call is served with the config from before. */
+  /** True if the gateway uses the changed file, and no server that the change concerns still uses the config or secrets from before. */
   readonly applied: boolean;
-  /** Why single servers keep their earlier secrets. */
+  /** Why single servers keep their earlier secrets or config. */
   readonly serverProblems?: readonly string[];
   /** The state of the server that was added or changed. */
   readonly health?: ServerHealth;
@@ -85,7 +85,7 @@ async function findAffected(cli: Cli): Promise<readonly RunningGateway[]> {
 }
 
 async function applyTo(
-  { io, interrupt, output }: Cli,
+  { io, interrupt, output, changes }: Cli,
   gateway: RunningGateway,
   server: string | undefined,
 ): Promise<Outcome> {
@@ -99,8 +99,12 @@ async function applyTo(
     const {
       hasFiles,
       problems,
-      serverProblems = [],
-    } = await withGateway(gateway, (client) => client.reload(interrupt.signal));
+      serverProblems: ofSecrets = [],
+      servers = [],
+      changed = [],
+    } = await withGateway(gateway, (client) =>
+      client.reload({ changes: mergeChanges(changes) }, interrupt.signal),
+    );
     if (!hasFiles) {
       const reason = "it reads the config files of MCP clients only when it starts";
       // A client starts its gateway on stdio itself.
@@ -114,16 +118,32 @@ async function applyTo(
       return failed(
         2,
         problems,
-        `The gateway ${label} has not applied all changes. ${AS_A_WHOLE} The problems:\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}`,
+        `The gateway ${label} has not applied all changes:\n${problems.map((one) => `- ${plainLine(one, 1_000)}`).join("\n")}\n${AS_A_WHOLE}`,
       );
-    const text = `The running gateway ${label} has applied the change.`;
-    // The change is in use; single servers keep their earlier secrets.
+    // A replacement that failed because of an earlier change does not concern this one. Unread secrets are in `ofSecrets`.
+    const kept = servers.flatMap(({ alias, failedReplacement: failed }) =>
+      failed !== undefined &&
+      failed.change !== "secrets" &&
+      (server === undefined ? changed.includes(alias) : alias === server)
+        ? [replacementLine(failed)]
+        : [],
+    );
+    const isDown = (health: ServerHealth): boolean =>
+      changed.includes(health.alias) && health.failedReplacement === undefined && !isUsable(health);
+    const down = server === undefined ? servers.filter(isDown) : [];
+    const downLines = down.map(({ alias, error }) => `${alias}: ${error?.message ?? "it does not run"}`);
+    // The secrets of other servers do not concern the change of one server. The state of this server shows its failed replacement.
+    const serverProblems = server === undefined ? [...ofSecrets, ...kept, ...downLines] : ofSecrets;
+    const isBehind = kept.length > 0 || (server === undefined && ofSecrets.length > 0);
+    const text = isBehind
+      ? `The running gateway ${label} has read the change, but ${server === undefined ? "not all servers use it" : `${server} does not use it`}.`
+      : `The running gateway ${label} has applied the change${down.length > 0 ? ", but not all changed servers could start" : ""}.`;
     const field = {
-      ...{ ...toGatewayField(gateway), applied: true },
+      ...{ ...toGatewayField(gateway), applied: !isBehind },
       ...(serverProblems.length === 0 ? {} : { serverProblems }),
     };
     const health = server === undefined ? undefined : await healthOf(gateway, server);
-    if (health === undefined) return { field, text, code: 0 };
+    if (health === undefined) return { field, text, code: isBehind || down.length > 0 ? 3 : 0 };
     return {
       field: { ...field, health },
       text,
@@ -135,6 +155,14 @@ async function applyTo(
     const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}). The gateway may still use the old config. Try again: portolan reload --pid ${gateway.pid}`;
     return failed(3, [message], text);
   }
+}
+
+/** A file that was written more than once has one change: from its first text to its last. */
+function mergeChanges(changes: readonly FileChange[]): FileChange[] {
+  const merged = new Map<string, FileChange>();
+  for (const change of changes)
+    merged.set(change.file, { ...change, before: merged.get(change.file)?.before ?? change.before });
+  return [...merged.values()];
 }
 
 async function healthOf(gateway: RunningGateway, alias: string): Promise<ServerHealth | undefined> {

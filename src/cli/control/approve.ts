@@ -5,6 +5,7 @@ import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { ShownApproval, WaitingCall } from "../../gateway/index.ts";
 import type { Cli } from "../context.ts";
 import { parseTime } from "../options/parse.ts";
+import { approvalPlaces } from "../output/event.ts";
 import { formatDuration } from "../terminal/layout.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
@@ -165,7 +166,7 @@ function block({ io, output: { colors } }: Cli, { call, gateway }: FoundCall): s
     `${colors.bold(call.id)}  ${nameOf(call)}  ${colors.dim(`${left} s left`)}`,
     `  ${plainLine(call.reason, 500)}${rule}.${gone}`,
     `  Arguments: ${plainLine(call.arguments, MAX_ARGUMENTS)}${cut}`,
-    colors.dim(`  To approve: ${command}${times}. To deny: ${command} --deny`),
+    colors.dim(`  To approve: ${approvalPlaces(call.by, command + times)}. To deny: ${command} --deny`),
   ].join("\n");
 }
 

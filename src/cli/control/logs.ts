@@ -1,7 +1,7 @@
 // `portolan logs`: the stderr of a server, from the running gateway, or from the log file of the last one.
 
 import { readFile } from "node:fs/promises";
-import { PortolanError } from "../../errors/index.ts";
+import { didYouMean, PortolanError, unknownServer } from "../../errors/index.ts";
 import type { LogLine } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { takeOneWord } from "../options/usage-error.ts";
@@ -10,6 +10,7 @@ import { serverLogFile } from "../serve/control.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 import { elsewhereHint, optionFor, withElsewhere } from "../workspace/elsewhere.ts";
 import { pathLabeller, workspaceFolder } from "../workspace/folder.ts";
+import { loadSource } from "../workspace/source.ts";
 import {
   findControlled,
   type RawControlOptions,
@@ -67,7 +68,10 @@ async function fromFile(
   const parts = await Promise.all(
     [`${file}.1`, file].map((part) => readFile(part, "utf8").catch(() => undefined)),
   );
-  if (parts.every((part) => part === undefined))
+  if (parts.every((part) => part === undefined)) {
+    const source = await loadSource(cli).catch(() => undefined);
+    const known = source?.config.servers.map((server) => server.alias) ?? [];
+    if (!known.includes(alias) && didYouMean(alias, known) !== undefined) throw unknownServer(alias, known);
     throw withElsewhere(
       new PortolanError(
         "SERVER_UNAVAILABLE",
@@ -79,6 +83,7 @@ async function fromFile(
       ),
       { elsewhere: await elsewhereHint(io, path) },
     );
+  }
   if (io.stderr.isTTY === true)
     output.note(
       output.noteColors.dim(

@@ -4,6 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { forgetEnded, type RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
+import { formatTime } from "../output/event.ts";
 import { hasFailed, nextCommand, serverLine } from "../output/server-state.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { workspaceFolder } from "../workspace/folder.ts";
@@ -19,7 +20,7 @@ import {
 
 /** The fields that an older gateway leaves out. */
 const NOTHING_RELOADED = {
-  ...{ restarted: [], changed: [], removed: [], servers: [], serverProblems: [] },
+  ...{ restarted: [], changed: [], removed: [], servers: [], serverProblems: [], warnings: [] },
   ...{ applied: [], restart: [] },
 };
 
@@ -73,19 +74,29 @@ async function stopOne(gateway: RunningGateway): Promise<void> {
 export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> {
   const { output } = cli;
   const gateway = await requireGateway(cli, raw);
+  const result = await withGateway(gateway, async (client) => ({
+    ...NOTHING_RELOADED,
+    ...(await client.reload()),
+  }));
   const { hasFiles, problems, serverProblems, restarted, changed, removed, servers, applied, restart } =
-    await withGateway(gateway, async (client) => ({ ...NOTHING_RELOADED, ...(await client.reload()) }));
+    result;
+  const { certificateValidUntil } = result;
   const done = hasFiles
     ? `The gateway ${gatewayLabel(gateway)} has read its config files again.`
     : "This gateway serves the servers of MCP clients. It reads the config files of the clients only when it starts. To use changes, restart the gateway.";
   const names = (aliases: readonly string[]): string =>
     aliases.map((alias) => plainLine(alias, 80)).join(", ");
-  const isSame = [changed, restarted, removed, applied, restart].every((list) => list.length === 0);
+  const isSame =
+    certificateValidUntil === undefined &&
+    [changed, restarted, removed, applied, restart, serverProblems].every((list) => list.length === 0);
+  // The state of a server has its problem too.
+  const ofStates = new Set(servers.map(({ failedReplacement }) => failedReplacement?.message));
   if (output.form === "json")
     output.json({
       gateway: toGatewayField(gateway),
       hasFiles,
       problems,
+      warnings: result.warnings,
       serverProblems,
       restarted,
       changed,
@@ -93,23 +104,26 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
       servers,
       applied,
       restart,
+      certificateValidUntil,
     });
   else
     output.print(
       [
         ...(problems.length === 0
           ? [hasFiles && isSame ? `${done} No server and no setting changed since the last reload.` : done]
-          : [
-              `The gateway ${gatewayLabel(gateway)} has not applied all changes. ${AS_A_WHOLE} The problems:`,
-            ]),
+          : [`The gateway ${gatewayLabel(gateway)} has not applied all changes:`]),
         ...problems.map((problem) => `- ${plainLine(problem, 1_000)}`),
-        ...serverProblems.map((problem) => plainLine(problem, 1_000)),
+        ...(problems.length === 0 ? [] : [AS_A_WHOLE]),
+        ...serverProblems.filter((one) => !ofStates.has(one)).map((problem) => plainLine(problem, 1_000)),
         // With problems, only earlier changes of the files can have been applied.
         ...(applied.length === 0
           ? []
           : [
               `${problems.length === 0 ? "Settings applied" : "Settings applied earlier, since the last reload"}: ${names(applied)}`,
             ]),
+        ...(certificateValidUntil === undefined
+          ? []
+          : [`TLS certificate replaced, valid until ${formatTime(certificateValidUntil)}`]),
         ...(restart.length === 0
           ? []
           : [`Changed settings that need a restart of the gateway: ${names(restart)}`]),
@@ -121,6 +135,7 @@ export async function reload(cli: Cli, raw: RawControlOptions): Promise<number> 
           serverLine(health, output.colors),
           ...[nextCommand(health) ?? []].flat().map((line) => `  ${line}`),
         ]),
+        ...result.warnings.map((one) => `${output.colors.yellow("warning")} ${plainLine(one, 1_000)}`),
       ].join("\n"),
     );
   if (problems.length > 0) return 2;

@@ -47,8 +47,11 @@ function addInit({ program, explain, run, server = [] }: CommandHost): void {
     groups: [outputOptions],
   })
     .usage("[path] [options]")
-    .action((words: string[], raw: RawOptions) =>
-      run(raw, async (cli) => (await import("./init.ts")).initMcpfile(cli, [...words, ...server])),
+    .action((words: string[], _raw: RawOptions, command: Command) =>
+      // Options that `init` has too are read by it.
+      run(command.optsWithGlobals(), async (cli) =>
+        (await import("./init.ts")).initMcpfile(cli, [...words, ...server]),
+      ),
     );
   explain(mcpfile, {
     examples: ["portolan init mcpfile", "portolan init mcpfile tools/payments.mcpfile.yaml"],
@@ -69,8 +72,11 @@ function addInitPackage(init: Command, { explain, run, server = [] }: CommandHos
   })
     .usage("[folder] [options]")
     .option("--name <name>", "the name of the package: @user/name")
-    .action((words: string[], raw: RawOptions & { name?: string }) =>
-      run(raw, async (cli) => (await import("./init.ts")).initPackage(cli, [...words, ...server], raw)),
+    .action((words: string[], raw: RawOptions & { name?: string }, self: Command) =>
+      // Options that `init` has too are read by it.
+      run(self.optsWithGlobals(), async (cli) =>
+        (await import("./init.ts")).initPackage(cli, [...words, ...server], raw),
+      ),
     );
   explain(command, {
     examples: ["portolan init package", "portolan init package packages/github/ --name @alice/github-mcp"],

@@ -1,7 +1,7 @@
 // `portolan convert`: converts an API description, or an older mcpfile, to an mcpfile of the current version.
 
 import { readFile, stat } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, relative, resolve } from "node:path";
 import { isHttpUrl } from "../../base/net/urls.ts";
 import { shellWord } from "../../base/text/command-line.ts";
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
@@ -16,7 +16,7 @@ import { type MadeFile, placeFiles, writeFiles } from "../output/write-files.ts"
 import { hasScheme } from "../target/target.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
-import { pathLabeller } from "../workspace/folder.ts";
+import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { fetchText } from "./fetch-text.ts";
 
 export interface ConvertCommandOptions extends RawOptions {
@@ -60,7 +60,7 @@ export async function convertApi(
   const files = await withWorkspace(made.files, options.out, cli.io.cwd);
   const written = await deliver(files, cli, options, made);
   noteConverted(made, cli);
-  noteWritten(written, cli);
+  await noteWritten(written, cli);
   return 0;
 }
 
@@ -104,7 +104,7 @@ export async function convertMcpfile(
         });
   const written = await deliver(files, cli, options, { files, diagnostics });
   noteDiagnostics(diagnostics, cli);
-  noteWritten(written, cli);
+  await noteWritten(written, cli);
   return 0;
 }
 
@@ -260,7 +260,8 @@ function noteDiagnostics(diagnostics: readonly Diagnostic[], { io, output, optio
     output.note(output.noteColors.dim(`and ${shown.length - most} more diagnostics; --verbose shows them`));
 }
 
-function noteWritten(paths: readonly string[], { io, output }: Cli): void {
+async function noteWritten(paths: readonly string[], cli: Cli): Promise<void> {
+  const { io, output } = cli;
   const [first] = paths;
   if (first === undefined) return;
   const label = pathLabeller(io);
@@ -274,4 +275,22 @@ function noteWritten(paths: readonly string[], { io, output }: Cli): void {
   output.note(`Written: ${paths.map(label).join(", ")}`);
   const name = shellWord(label(first));
   output.note(`  portolan list ${name}\n  portolan serve ${name}`, true);
+  await noteSources(paths, cli);
+}
+
+/** The formats of files that a workspace reads without `sources`. */
+const NO_SOURCES: ReadonlySet<string> = new Set(["workspace", "driver", "tool", "secrets", "skill"]);
+
+/** A workspace finds an mcpfile only by its usual name or by `sources`, and `sources` replaces the usual names. */
+async function noteSources(paths: readonly string[], { io, output }: Cli): Promise<void> {
+  const { files } = await io.loadCatalog(io.cwd, { home: computerOf(io, io.cwd).home });
+  const missing = paths.filter((path) => !files.some(({ file }) => file === path));
+  if (missing.length === 0) return;
+  const own = files.find(({ format }) => format === "workspace")?.file ?? "portolan.yaml";
+  const read = files.filter(({ format }) => !NO_SOURCES.has(format));
+  const sources = [...read.map(({ file }) => file), ...missing].map((file) => relative(io.cwd, file));
+  output.note(
+    `To use ${missing.length === 1 ? "the file" : "the files"} in the workspace of this folder, set this key in ${basename(own)}:`,
+  );
+  output.note(`  sources: [${sources.map((source) => JSON.stringify(source)).join(", ")}]`, true);
 }

@@ -60,7 +60,8 @@ export function describeDiagnosis(diagnosis: Diagnosis, view: DoctorView): strin
   const compared = comparison(diagnosis, view);
   if (compared !== undefined) sections.push(compared);
   if (selfTest.length > 0) sections.push(part("Self-test: a program in the default profile", selfTest, view));
-  if (store.length > 0) sections.push(part("Installed packages", store, view));
+  if (store.length > 0)
+    sections.push(part("Installed packages: main files (portolan audit compares all files)", store, view));
   const verdict = canEnforce(diagnosis)
     ? colors.green("This machine can enforce the default profile of the sandbox.")
     : `${colors.red("This machine cannot enforce the default profile of the sandbox")}${consequence(diagnosis)}`;
@@ -117,5 +118,6 @@ function remedies(diagnosis: Diagnosis): string[] {
   return [
     ...(first?.remedy === undefined ? [] : [`First step: ${plainLine(first.remedy, 1_000)}`]),
     "If this machine is itself isolated, for example a container, you can let Portolan start local servers without a sandbox. Set the environment variable PORTOLAN_SANDBOX=off",
+    "This does not apply to servers whose config sets a sandbox mode, and packages that require a sandbox still do not start.",
   ];
 }

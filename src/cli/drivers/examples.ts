@@ -1,6 +1,8 @@
 // `portolan test`: runs the examples of contracts against one driver.
 
+import { isDeepStrictEqual } from "node:util";
 import {
+  approvalReason,
   type ContractCall,
   type Contracts,
   type Dispatched,
@@ -8,7 +10,13 @@ import {
   runExamples,
 } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { type Contract, type ContractExample, isObject, type Json } from "../../model/index.ts";
+import {
+  type Contract,
+  type ContractExample,
+  type ContractPolicy,
+  isObject,
+  type Json,
+} from "../../model/index.ts";
 import { readContext } from "../call/contract-call.ts";
 import type { Cli } from "../context.ts";
 import { takeOneWord } from "../options/usage-error.ts";
@@ -55,10 +63,11 @@ export async function test(cli: Cli, words: readonly string[], options: TestOpti
   noteLeftOut(cli, own.source.ofDrivers, (diagnostic) => about.has(diagnostic));
   const use: Parameters<typeof withContracts<number>>[2] = async (contracts, { request }) => {
     const report = usable(contracts, id);
+    const { policy } = own.endpoint;
     const results: ExampleResult[] = [];
     for (const contract of servedBy(report, own))
       for (const example of contract.examples)
-        results.push(await runExample(contract, example, { contracts, id, request, options, cli }));
+        results.push(await runExample(contract, example, { contracts, policy, id, request, options, cli }));
     const passed = results.length > 0 && !results.some(({ state }) => state === "failed");
     if (cli.output.form === "json") {
       cli.output.json({ driver: id, version: report.version, passed, examples: results });
@@ -77,7 +86,7 @@ function usable(contracts: Contracts, id: string): DriverReport {
   if (report === undefined)
     throw new PortolanError(
       "FILE_INVALID",
-      `The driver ${id} was not registered: its DRIVER.md has errors.`,
+      `The driver ${id} was not registered: its DRIVER.md or its code cannot be used.`,
       {
         server: id,
         hint: `See the errors: portolan why ${id}`,
@@ -110,6 +119,7 @@ function servedBy({ contracts }: DriverReport, { endpoint }: ContractsSource): C
 
 interface Run {
   readonly contracts: Contracts;
+  readonly policy: ContractPolicy;
   readonly id: string;
   readonly request: Session["request"];
   readonly options: TestOptions;
@@ -117,7 +127,7 @@ interface Run {
 }
 
 async function runExample(contract: Contract, example: ContractExample, run: Run): Promise<ExampleResult> {
-  const { contracts, id, request, options, cli } = run;
+  const { contracts, policy, id, request, options, cli } = run;
   const about = { contract: contract.id, example: example.name };
   const mutating = options.allowMutations === true;
   const skipped = (why: string): ExampleResult => ({
@@ -125,8 +135,9 @@ async function runExample(contract: Contract, example: ContractExample, run: Run
     state: "skipped",
     reason: `${why}; to run it, add --allow-mutations`,
   });
-  if (contract.mutates.length === 0 && contract.approval !== "auto" && !mutating)
-    return skipped("it needs approval");
+  const approval = approvalReason(contract, policy);
+  if (contract.mutates.length === 0 && approval !== undefined && !mutating)
+    return skipped(`it needs approval: ${approval}`);
   const { signal } = request(`${contract.id}: ${example.name}`);
   let result: Dispatched["result"] | undefined;
   const values =
@@ -184,17 +195,14 @@ function firstDifference(expected: unknown, got: unknown, path = "$"): string {
   if (Array.isArray(expected) && Array.isArray(got)) {
     const length = Math.max(expected.length, got.length);
     for (let index = 0; index < length; index += 1)
-      if (!same(expected[index], got[index]))
+      if (!isDeepStrictEqual(expected[index], got[index]))
         return firstDifference(expected[index], got[index], `${path}[${index}]`);
   }
   if (isObject(expected) && isObject(got))
     for (const key of new Set([...Object.keys(expected), ...Object.keys(got)]))
-      if (!same(expected[key], got[key])) return firstDifference(expected[key], got[key], `${path}.${key}`);
+      if (!isDeepStrictEqual(expected[key], got[key]))
+        return firstDifference(expected[key], got[key], `${path}.${key}`);
   return `${plainLine(path, 200)}: expected ${shown(expected)}, got ${shown(got)}`;
-}
-
-function same(a: unknown, b: unknown): boolean {
-  return a === b || toJsonText(a) === toJsonText(b);
 }
 
 function shown(value: unknown): string {

@@ -4,12 +4,21 @@ import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { parseClientFile } from "../../formats/clients/index.ts";
 import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
-import { isReferenceName, type PackageReference, parsePackageReference } from "../../model/index.ts";
+import {
+  isReferenceName,
+  OWN_DATA,
+  type PackageReference,
+  parsePackageReference,
+  parseReferences,
+} from "../../model/index.ts";
+import { isOwnData } from "../../sandbox/index.ts";
 import { shellWord } from "../../base/text/command-line.ts";
 import type { Cli, Words } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
 import { openGrantsOfNew, printOpenGrants } from "../grants/open-grants.ts";
+import { absolutePath } from "../grants/paths.ts";
+import { wideGrant } from "../grants/wide-grants.ts";
 import { secretName } from "../import/secrets.ts";
 import { parseServerOptions } from "../options/parse.ts";
 import { givenSandboxFlags, networkOf, type SandboxOptions } from "../options/sandbox.ts";
@@ -18,7 +27,7 @@ import type { UrlServer } from "../login/url-server.ts";
 import type { RawPackageOptions } from "../packages/add.ts";
 import { hasScheme, splitWords } from "../target/target.ts";
 import { addedHereNote, optionFor } from "../workspace/elsewhere.ts";
-import { findWorkspace } from "../workspace/folder.ts";
+import { computerOf, findWorkspace, workspaceFolder } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
 import { editWorkspaceFile } from "./workspace-file.ts";
 
@@ -51,6 +60,8 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   const again = (flags: string): string => `portolan add ${alias} ${flags} -- ${command}`;
   const isNew = options.strict === true || options.dryRun === true;
   const { folder, path } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
+  // A name that is taken is an error before any question.
+  await editWorkspaceFile(cli, true, ({ text }) => addServer(text, alias, typed));
   const { fields, prepare } = await withNoticedFields(cli, {
     ...{ alias, fields: typed, folder, strict: options.strict === true, asks: options.dryRun !== true },
     how: isNew ? again : undefined,
@@ -62,7 +73,11 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   const changed = await editWorkspaceFile(cli, options.dryRun === true, ({ text }) =>
     addServer(text, alias, fields),
   );
-  const warnings = [...findSecrets(alias, fields), ...(before === undefined ? [] : [before])];
+  const warnings = [
+    ...findSecrets(alias, fields),
+    ...findWideGrants(alias, fields, cli, options.dryRun === true),
+    ...(before === undefined ? [] : [before]),
+  ];
   const { file, label, after, text } = changed;
   const applied = options.dryRun === true ? undefined : await applyToGateways(cli, alias);
   const added = options.dryRun === true ? undefined : urlServer(alias, fields, file);
@@ -85,6 +100,8 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     const what =
       text === undefined ? `Created ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
     output.print(what);
+    for (const name of secretsWithoutVariable(fields, cli))
+      output.print(output.colors.dim(`If ${name} has no value yet: portolan secrets set ${name}`));
     if (applied?.fields.gateways === undefined)
       output.print(
         output.colors.dim(
@@ -217,6 +234,12 @@ function toFields(
     problems.push(
       `--sandbox ${name}=${mode} is only for existing servers. For the new server, write --sandbox ${mode}`,
     );
+  const { home } = computerOf(cli.io, cli.io.cwd);
+  const folder = workspaceFolder(cli.io, { workspace: cli.options.workspace });
+  for (const flag of ["read", "write"] as const)
+    for (const path of sandbox[flag])
+      if (isOwnData(absolutePath(path, folder, home)))
+        problems.push(`--allow-${flag} ${path} cannot be granted: ${OWN_DATA}`);
   const network = networkOf(sandbox.network, problems);
   throwUsageErrors(problems);
   const common = { era, start: options.start as "eager" | "lazy" | undefined };
@@ -256,6 +279,23 @@ function toEnv(given: readonly string[], problems: string[]): Record<string, str
   return env;
 }
 
+/** Finds grants of the whole home folder, or of keys and tokens. */
+function findWideGrants(alias: string, { sandbox }: ServerFields, cli: Cli, isDry: boolean): Diagnostic[] {
+  const { home } = computerOf(cli.io, cli.io.cwd);
+  const folder = workspaceFolder(cli.io, { workspace: cli.options.workspace });
+  const { read = [], write = [] } = (typeof sandbox === "object" ? sandbox.fs : undefined) ?? {};
+  const found = [
+    ...read.map((path) => ["read", path] as const),
+    ...write.map((path) => ["write", path] as const),
+  ];
+  return found.flatMap(([access, path]) => {
+    const wide = wideGrant({ alias, access, path: absolutePath(path, folder, home), home, isDry });
+    return wide === undefined
+      ? []
+      : [{ code: "CONFIG_INVALID", severity: "warning", server: alias, ...wide }];
+  });
+}
+
 /** Finds literal secrets, by the same rules as in the config files of other clients. */
 function findSecrets(
   alias: string,
@@ -279,6 +319,17 @@ function findSecrets(
       },
     ];
   });
+}
+
+/** The secrets that the new server refers to, except those that a variable of this process has. */
+function secretsWithoutVariable({ args = [], env, url = "", headers }: ServerFields, { io }: Cli): string[] {
+  const texts = [...args, ...Object.values(env ?? {}), url, ...Object.values(headers ?? {})];
+  const names = texts.flatMap((text) =>
+    parseReferences(text).parts.flatMap((part) =>
+      (part.kind === "any" || part.kind === "secret") && part.fallback === undefined ? [part.name] : [],
+    ),
+  );
+  return [...new Set(names)].filter((name) => io.env[name] === undefined);
 }
 
 /** Warns when the new server changes which servers are used. Errors in other files are not reported here. */

@@ -69,10 +69,14 @@ export async function remove(cli: Cli, words: readonly string[], options: Remove
     });
   else if (dryRun) output.print(after);
   else {
+    const fromLock =
+      locked.length === 0
+        ? ""
+        : locked.length === aliases.length
+          ? " and portolan.lock"
+          : `, and ${locked.join(", ")} from portolan.lock`;
     const whose = aliases.length === 1 ? "its" : "their";
-    output.print(
-      `Removed ${aliases.join(", ")} from ${label}${locked.length > 0 ? " and portolan.lock" : ""}.`,
-    );
+    output.print(`Removed ${aliases.join(", ")} from ${label}${fromLock}.`);
     if (purged.length > 0) output.print(`Removed ${whose} secrets: ${purged.join(", ")}.`);
     if (left.length > 0)
       output.print(

@@ -4,6 +4,7 @@ import { readFile, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
+import { toFileChange } from "../../catalog/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { readText, toPlain } from "../../formats/document/index.ts";
 import { looksLikeWorkspace, parseWorkspace } from "../../formats/workspace/index.ts";
@@ -47,6 +48,7 @@ export async function editWorkspaceFile(
         () => 0o644,
       );
       await writeAtomic(file, Buffer.from(after, "utf8"), { mode });
+      cli.changes.push(toFileChange(file, own.text ?? "", after));
       return { ...own, after };
     },
     { signal: cli.interrupt.signal },

@@ -14,6 +14,7 @@ it("is refused if the file changed meanwhile, and nothing is lost", async () => 
   writeFileSync(file, "servers: {}\n");
   const cli = {
     io: { cwd: folder, env: {}, platform: process.platform },
+    changes: [],
     interrupt: { signal: new AbortController().signal },
   } as unknown as Cli;
   const text = "servers:\n  a:\n    command: node\n";

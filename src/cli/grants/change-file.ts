@@ -3,6 +3,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
+import { toFileChange } from "../../catalog/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { openDocument, type TextDocument } from "../../formats/clients/index.ts";
 import type { Cli } from "../context.ts";
@@ -61,6 +62,8 @@ export async function changeFile(
         () => 0o644,
       );
       await writeAtomic(file, Buffer.from(after, "utf8"), { mode });
+      // A planned text contains text of another file, which a sandboxed server may have changed before.
+      if (planned === undefined) cli.changes.push(toFileChange(file, before, after));
       return { before, after };
     },
     { signal: cli.interrupt.signal },

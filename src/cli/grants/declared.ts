@@ -14,6 +14,7 @@ import {
 import { addServer } from "../../formats/workspace/index.ts";
 import { isObject, type ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
+import { withElsewhere } from "../workspace/elsewhere.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 import { toServerFields } from "../workspace/server-fields.ts";
@@ -31,6 +32,8 @@ export interface Declared extends Omit<SandboxPlace, "same"> {
   readonly copiedFrom?: string;
   /** Other servers that were not copied, because they have secrets in clear. */
   readonly leftOut?: readonly string[];
+  /** The workspaces that the gateways or clients of this user use, if the file is a new one that they do not use. */
+  readonly elsewhere?: string;
 }
 
 interface FindOptions {
@@ -85,12 +88,15 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
   if (inVsCode !== undefined)
     return { server, file, syntax, at: [...inVsCode, "sandbox"], places: VSCODE_PLACES };
   if (!options.copies)
-    throw new PortolanError(
-      "USAGE",
-      `${label(file)} has no sandbox settings for ${alias}, so there is nothing to revoke.`,
-      {
-        hint: `To see the rights of the server: portolan why --plan ${alias}`,
-      },
+    throw withElsewhere(
+      new PortolanError(
+        "USAGE",
+        `${label(file)} has no sandbox settings for ${alias}, so there is nothing to revoke.`,
+        {
+          hint: `To see the rights of the server: portolan why --plan ${alias}`,
+        },
+      ),
+      source,
     );
   return copied(cli, source, server);
 }
@@ -185,6 +191,8 @@ async function copied(cli: Cli, source: Source, server: ServerConfig): Promise<D
     basis: before ?? "",
     copiedFrom: server.origin.file,
     leftOut,
+    // With -w, the user has chosen the workspace.
+    elsewhere: cli.options.workspace === undefined ? source.elsewhere : undefined,
   };
 }
 

@@ -1,7 +1,7 @@
 // `portolan grant` and `portolan revoke`: change what the sandbox of a server contains, in the file that declares it.
 
 import { statSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { PortolanError } from "../../errors/index.ts";
 import {
   type GrantKind,
@@ -15,10 +15,12 @@ import {
 import {
   type KnownServer,
   knownServer,
+  OWN_DATA,
   parseNetworkRule,
   programWords,
   type ServerConfig,
 } from "../../model/index.ts";
+import { isOwnData } from "../../sandbox/index.ts";
 import type { Cli } from "../context.ts";
 import { networkOf } from "../options/sandbox.ts";
 import { takeOneWord, throwUsageErrors } from "../options/usage-error.ts";
@@ -30,6 +32,7 @@ import { changeFile } from "./change-file.ts";
 import { type Declared, findDeclared } from "./declared.ts";
 import { prepareData } from "./known-needs.ts";
 import { absolutePath, writtenPath } from "./paths.ts";
+import { wideGrant } from "./wide-grants.ts";
 
 export interface GrantOptions {
   read?: string[];
@@ -55,15 +58,21 @@ export async function changeGrants(
 ): Promise<number> {
   const { io } = cli;
   const usage = `portolan ${verb} <server> --read <path> --write <path> --net <host> --env <name>${verb === "grant" ? " --data <folder>" : ""}`;
-  const alias = takeOneWord(words, { command: verb, noun: "server", hint: usage });
+  const [, path] = words;
+  const isPath = words.length === 2 && path !== undefined && /[/\\]|^[.~]/.test(path);
+  const word = isPath ? shellWord(path) : "";
+  const alias = takeOneWord(words, {
+    ...{ command: verb, noun: "server" },
+    hint: isPath ? `For the path, write --read ${word} or --write ${word}` : usage,
+  });
   const asked = options.data !== undefined || KINDS.some((kind) => (options[kind] ?? []).length > 0);
   if (!asked)
     throw new PortolanError("USAGE", `portolan ${verb} ${alias} does not say what to ${verb}.`, {
       hint: `${usage}. To see the present rights of the server: portolan why --plan ${shellWord(alias)}`,
     });
-  const checked = checkGrants(cli, verb, options);
   const isDry = options.dryRun === true;
   const declared = await findDeclared(cli, alias, { verb, copies: verb === "grant", isDry });
+  const checked = checkGrants(cli, verb, options, declared.server);
   const data = options.data === undefined ? undefined : dataFolder(cli, declared.server, options.data);
   const wanted = data === undefined ? checked : { ...checked, write: [...checked.write, dirname(data.file)] };
   const noPlace = KINDS.filter((kind) => wanted[kind].length > 0 && declared.places[kind] === undefined);
@@ -107,8 +116,13 @@ export async function changeGrants(
   const { changed = [], unchanged = [] } = edit ?? {};
   // Also without a change of the file: the running gateway may not have applied an earlier one yet.
   const applied = isDry ? undefined : await applyToGateways(cli, alias);
-  const wide = wanted.write.find((path) => path === home);
+  const workspace = dirname(declared.file);
+  const wide = (["read", "write"] as const).flatMap((access) =>
+    wanted[access].flatMap((path) => wideGrant({ alias, access, path, home, workspace, isDry }) ?? []),
+  );
   report({ alias, verb, declared, changed, unchanged, before, after, isDry, applied, wide }, cli);
+  const { elsewhere } = declared;
+  if (elsewhere !== undefined) cli.output.note(cli.output.noteColors.yellow(elsewhere));
   return applied?.code ?? 0;
 }
 
@@ -122,8 +136,8 @@ interface Report {
   readonly after: string;
   readonly isDry: boolean;
   readonly applied: AppliedChange | undefined;
-  /** The home folder, if the server may write it now. */
-  readonly wide: string | undefined;
+  /** Warnings about grants that show a server more than most servers need. */
+  readonly wide: readonly { readonly message: string; readonly hint: string }[];
 }
 
 function report(
@@ -147,6 +161,9 @@ function report(
     return;
   }
   const label = pathLabeller(io);
+  // The folder of the file is written as a single full stop, which is hard to see before the full stop of the sentence.
+  const shown = (grants: readonly string[]): string =>
+    grants.map((grant) => grant.replace(/ \.$/, ` ${label(dirname(file))}`)).join(", ");
   if (leftOut.length > 0)
     output.note(
       `${output.noteColors.yellow("warning")} ${leftOut.join(", ")}: not copied to ${label(file)}, because their config contains secrets in plain text. To import them: portolan import --write --secrets vault`,
@@ -158,21 +175,18 @@ function report(
   if (before !== after) output.print(`${label(file)}\n${describeDiff(before, after, output.colors)}`);
   if (changed.length > 0)
     output.print(
-      `${isDry ? "Would be " : ""}${verb === "grant" ? "granted to" : "revoked from"} ${alias}: ${changed.join(", ")}.`.replace(
+      `${isDry ? "Would be " : ""}${verb === "grant" ? "granted to" : "revoked from"} ${alias}: ${shown(changed)}.`.replace(
         /^./,
         (first) => first.toUpperCase(),
       ),
     );
   if (unchanged.length > 0)
     output.print(
-      output.colors.dim(`${verb === "grant" ? "Already granted" : "Not granted"}: ${unchanged.join(", ")}.`),
+      output.colors.dim(`${verb === "grant" ? "Already granted" : "Not granted"}: ${shown(unchanged)}.`),
     );
-  const undo = isDry
-    ? ""
-    : `, and revoke this grant: portolan revoke ${shellWord(alias)} --write ${shellWord(wide ?? "")}`;
-  const wideText = `${alias} ${isDry ? "could then" : "can now"} change every file of ${wide}. If a folder in it is enough, grant only that folder${undo}`;
-  if (verb === "grant" && wide !== undefined && changed.length > 0)
-    output.note(`${output.noteColors.yellow("warning")} ${wideText}`);
+  if (verb === "grant" && changed.length > 0)
+    for (const { message, hint } of wide)
+      output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint}`);
   applied?.print();
 }
 
@@ -200,7 +214,7 @@ function dataFolder({ io }: Cli, server: ServerConfig, folder: string): DataFold
       "USAGE",
       `${alias} keeps its data in ${present} already: ${variable} is set in its config.`,
       {
-        hint: `To let the server write there, grant the folder of that file: portolan grant ${shellWord(alias)} --write <folder>`,
+        hint: `To let the server write there, grant the folder of that file: portolan grant ${shellWord(alias)} --write ${isAbsolute(present) ? shellWord(dirname(present)) : "<folder>"}. To use another folder, remove ${variable} from the server at ${placeOf(server, io)}, and run this command again`,
       },
     );
   const { home } = computerOf(io, io.cwd);
@@ -212,8 +226,10 @@ function checkGrants(
   { io }: Cli,
   verb: Verb,
   { read = [], write = [], net = [], env = [] }: GrantOptions,
+  server: ServerConfig,
 ): Grants {
   const problems: string[] = [];
+  const known = knownServer(programWords(server));
   const { home } = computerOf(io, io.cwd);
   const paths = (flag: string, written: readonly string[]): string[] =>
     written.map((text) => {
@@ -222,7 +238,13 @@ function checkGrants(
         problems.push(
           "--write / is the whole file system, which no sandbox grants for writing; name a folder",
         );
-      if (verb === "grant" && statSync(path, { throwIfNoEntry: false }) === undefined)
+      if (verb === "grant" && isOwnData(path))
+        problems.push(`${flag} ${text} cannot be granted: ${OWN_DATA}`);
+      const found = statSync(path, { throwIfNoEntry: false });
+      const isFile = found === undefined ? looksLikeFile(path) : found.isFile();
+      if (verb === "grant" && flag === "--write" && isFile && known?.writesBeside === true)
+        problems.push(needsFolder(path, server, known, { io, home }));
+      else if (verb === "grant" && found === undefined)
         problems.push(`${flag} ${text} does not exist; create it first: ${creation(path)}`);
       return path;
     });
@@ -239,10 +261,35 @@ function checkGrants(
   return grants;
 }
 
+/** For a server that writes other files beside its data file, such as a copy that it renames. */
+function needsFolder(
+  path: string,
+  server: ServerConfig,
+  { package: name, dataVariable }: KnownServer,
+  { io, home }: { readonly io: Cli["io"]; readonly home: string },
+): string {
+  const command = `portolan grant ${shellWord(server.alias)}`;
+  const folder = dirname(path);
+  const isMissing = statSync(folder, { throwIfNoEntry: false }) === undefined;
+  const own =
+    dataVariable === undefined
+      ? ""
+      : `. To give it a folder of its own, remove ${dataVariable} from the server at ${placeOf(server, io)}, and run: ${command} --data ${shellWord(join(home, basename(name)))}`;
+  return `--write ${path} is not enough: ${basename(name)} writes other files beside its data file, such as a copy that replaces it. Grant the folder: ${isMissing ? `mkdir -p ${shellWord(folder)} && ` : ""}${command} --write ${shellWord(folder)}${own}`;
+}
+
+/** The file and the line of its config. */
+function placeOf({ origin }: ServerConfig, io: Cli["io"]): string {
+  return `${pathLabeller(io)(origin.file)}:${origin.line}`;
+}
+
+function looksLikeFile(path: string): boolean {
+  return /[^/.]\.[A-Za-z0-9]{1,8}$/.test(path);
+}
+
 function creation(path: string): string {
-  const isFile = /[^/.]\.[A-Za-z0-9]{1,8}$/.test(path);
   const word = shellWord(path);
-  if (!isFile) return `mkdir -p ${word}`;
+  if (!looksLikeFile(path)) return `mkdir -p ${word}`;
   const folder = dirname(path);
   const isMissing = statSync(folder, { throwIfNoEntry: false }) === undefined;
   return `${isMissing ? `mkdir -p ${shellWord(folder)} && ` : ""}touch ${word}`;

@@ -49,8 +49,8 @@ export async function chooseKnownNeeds(cli: Cli, request: NeedsRequest): Promise
       cli.output.note(`${cli.output.noteColors.cyan("note")} ${known.package}: ${hint}`);
     return NO_NEEDS;
   }
-  const kept = data !== undefined && (await askData(cli, known, data));
-  const network = hosts.length > 0 && (await askHosts(cli, known, hosts)) ? hosts : [];
+  const kept = data !== undefined && (await askData(cli, server.alias, known, data));
+  const network = hosts.length > 0 && (await askHosts(cli, server.alias, known, hosts)) ? hosts : [];
   if (!kept) return { ...NO_NEEDS, network };
   const { variable, file } = data;
   const folder = dirname(file);
@@ -77,7 +77,7 @@ function missingHosts({ launch }: ServerConfig, known: KnownServer | undefined):
   return hosts.filter((host) => !granted.includes(host) && !granted.includes("*"));
 }
 
-async function askData(cli: Cli, known: KnownServer, data: DataNeed): Promise<boolean> {
+async function askData(cli: Cli, alias: string, known: KnownServer, data: DataNeed): Promise<boolean> {
   const label = pathLabeller(cli.io);
   const old = await oldData(known, data.home);
   const content = existsSync(data.file)
@@ -86,15 +86,20 @@ async function askData(cli: Cli, known: KnownServer, data: DataNeed): Promise<bo
       ? " (a new file: no existing data was found)"
       : `, with a copy of its present data (${label(old)})`;
   return askYesNo(cli, {
-    message: `${nameOf(known)} writes its data into its own program folder, which is read-only in the sandbox. Store the data:`,
+    message: `${namedServer(alias, known)} writes its data into its own program folder, which is read-only in the sandbox. Store the data:`,
     yes: `in ${label(data.file)}${content}`,
     no: "nowhere; tools that write data will fail",
   });
 }
 
-async function askHosts(cli: Cli, known: KnownServer, hosts: readonly string[]): Promise<boolean> {
+async function askHosts(
+  cli: Cli,
+  alias: string,
+  known: KnownServer,
+  hosts: readonly string[],
+): Promise<boolean> {
   return askYesNo(cli, {
-    message: `${nameOf(known)} connects to ${hostsLabel(hosts)}. Allow:`,
+    message: `${namedServer(alias, known)} connects to ${hostsLabel(hosts)}. Allow:`,
     yes: "yes",
     no: "no; tools that need this connection will fail",
   });
@@ -119,8 +124,9 @@ export async function askYesNo(
   return answer === "yes";
 }
 
-function nameOf({ package: name }: KnownServer): string {
-  return plainLine(basename(name), 80);
+/** Two servers of a workspace can run the same package. */
+function namedServer(alias: string, { package: name }: KnownServer): string {
+  return `${plainLine(alias, 80)} (${plainLine(basename(name), 80)})`;
 }
 
 function hostsLabel(hosts: readonly string[]): string {

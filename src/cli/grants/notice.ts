@@ -1,5 +1,6 @@
 // Notices files, folders and hosts that a server is started with and its sandbox denies, and asks what it may do with them.
 
+import { mkdir } from "node:fs/promises";
 import { basename } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -9,6 +10,7 @@ import {
   knownServer,
   MISSING_SCRIPT_HINT,
   type NamedHost,
+  ownDataHint,
   pathGrantHint,
   programWords,
   type ServerConfig,
@@ -60,6 +62,16 @@ export const NOTHING_NOTICED: NoticedGrants = {
 };
 
 type Answer = "read" | "write" | "nothing";
+
+/** A path that the sandbox would hide. */
+interface Need {
+  readonly path: NamedPath;
+  /** The path to grant; undefined if it cannot be granted. */
+  readonly grant: string | undefined;
+  /** True for a folder that does not exist yet: it is created before it is granted. */
+  readonly isNewFolder: boolean;
+}
+
 const MAX_ASKED = 10;
 
 /** Asks on a terminal. Elsewhere it grants nothing, and prints the flags and the YAML. */
@@ -70,20 +82,27 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
     return NOTHING_NOTICED;
   const words = programWords(server);
   const known = knownServer(words);
-  const { namedButHidden } = await import("../../launch/index.ts");
+  const { checkPaths } = await import("../../launch/index.ts");
   const settings = { ...launch, cwdImplied: true };
-  const hidden = await namedButHidden({ server: server.alias, endpoint, settings }).catch(() => []);
+  const checked = checkPaths({ server: server.alias, endpoint, settings });
+  const { hidden } = await checked.catch(() => ({ hidden: [] }));
   const name = nameOf(programName(words), server, isOnce);
   const mayAsk = asks && answersRequests(cli, false);
   const more = await chooseKnownNeeds(cli, {
     ...{ server, known, notes: request.notes },
     canAsk: mayAsk && !isOnce,
   });
-  const needs = hidden.map((path) => ({ path, grant: grantable(path) }));
+  const needs = hidden.map((path): Need => {
+    const isNewFolder = path.isNew === true && known?.takesFolders === true;
+    return { path, isNewFolder, grant: grantable(isNewFolder ? { ...path, grant: path.path } : path) };
+  });
   const canAsk = mayAsk && needs.length <= MAX_ASKED;
   const answers = canAsk ? await askAll(cli, name, needs, known) : needs.map((): Answer => "nothing");
   const granted = (wanted: Answer): string[] =>
     needs.flatMap(({ grant }, index) => (grant !== undefined && answers[index] === wanted ? [grant] : []));
+  const isGranted = (_: Need, index: number): boolean => answers[index] !== "nothing";
+  for (const { path, isNewFolder } of needs.filter(isGranted))
+    if (isNewFolder) await mkdir(path.path, { recursive: true });
   const left = needs.filter((_, index) => answers[index] === "nothing");
   const view = { name, known, how, isOnce, label: pathLabeller(cli.io) };
   const isOff = launch?.sandbox?.mode === "off";
@@ -92,7 +111,7 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
   const hosts = named.filter(({ rule }) => known?.hosts?.includes(rule) !== true);
   const network = mayAsk && hosts.length <= MAX_ASKED ? await askHosts(cli, name, hosts) : [];
   const openHosts = hosts.filter(({ rule }) => !network.includes(rule));
-  const open = left.map(({ path, grant }) => describeOpen(path, grant, view));
+  const open = left.map((need) => describeOpen(need, view));
   if (strict && open.length > 0)
     throw new PortolanError("USAGE", open.map(({ fact }) => fact).join("\n"), {
       hint: `${open.map(({ hint }) => hint).join(" ")} Or leave out --strict: the sandbox then hides the path.`,
@@ -135,31 +154,41 @@ function nameOf(program: string | undefined, { alias }: ServerConfig, isOnce: bo
 async function askAll(
   cli: Cli,
   name: string,
-  needs: readonly { readonly path: NamedPath; readonly grant: string | undefined }[],
+  needs: readonly Need[],
   known: KnownServer | undefined,
 ): Promise<Answer[]> {
   const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
   const label = pathLabeller(cli.io);
   const answers: Answer[] = [];
   for (const {
-    path: { path, where, isNew, isScript },
+    path: { path, where, isNew, isScript, isShared },
     grant,
+    isNewFolder,
   } of needs) {
     if (grant === undefined) {
       answers.push("nothing");
       continue;
     }
-    const what = grant === path ? "Allow:" : `Allow for all files in ${label(grant)}:`;
+    const what = isNewFolder
+      ? "Create the folder, and allow:"
+      : grant === path
+        ? "Allow:"
+        : `Allow for all files in ${label(grant)}:`;
     const place = placeLabel(where);
     const state = isNew === true ? ", which does not exist yet" : "";
+    const isWide = isShared === true;
+    const wide = isWide
+      ? ` It needs the folder of this file, but could then change all other files there. A folder of its own is safer: answer "nothing" to see how.`
+      : "";
+    const usual = isScript === true ? "read" : (known?.access ?? (isNew === true ? "write" : "read"));
     const answer = await prompter.select({
-      message: `${plainLine(name, 80)} is started with ${label(path)}${place}${state}. ${what}`,
+      message: `${plainLine(name, 80)} is started with ${label(path)}${place}${state}.${wide} ${what}`,
       options: [
         { value: "read", label: "read" },
         { value: "write", label: "read and write" },
         { value: "nothing", label: "nothing" },
       ],
-      initial: isScript === true ? "read" : (known?.access ?? (isNew === true ? "write" : "read")),
+      initial: isWide ? "nothing" : usual,
       signal: cli.interrupt.signal,
     });
     if (answer === undefined)
@@ -199,24 +228,33 @@ export async function withNoticedOptions(
 }
 
 /** The path to grant. Undefined for a new file whose folder is too wide, and for a path of the system or of another user. */
-function grantable({ path, isNew, ownFile, grant }: NamedPath): string | undefined {
-  const wanted = ownFile === undefined ? (grant ?? (isNew === true ? undefined : path)) : undefined;
+function grantable({ path, isNew, ownFile, isShared, grant }: NamedPath): string | undefined {
+  const wanted =
+    ownFile === undefined || isShared === true ? (grant ?? (isNew === true ? undefined : path)) : undefined;
   return wanted === undefined || isSystemPath(wanted) ? undefined : wanted;
 }
 
 function describeOpen(
-  named: NamedPath,
-  grant: string | undefined,
+  { path: named, grant, isNewFolder }: Need,
   { name, known, how, isOnce, label }: OpenContext,
 ): { readonly fact: string; readonly hint: string } {
   const { path, where, isNew, isScript } = named;
   if (isNew === true && isScript === true)
     return { fact: `There is no file ${label(path)} (${where}).`, hint: MISSING_SCRIPT_HINT };
   const fact = `${plainLine(name, 80)} is started with ${label(path)} (${where})${isNew === true ? ", which does not exist yet" : ""}. The sandbox of the server hides this path, because no access to it was granted.`;
-  if (grant === undefined) return { fact, hint: pathGrantHint(named, undefined) };
-  const kind = isScript === true ? "read" : (known?.access ?? "write");
+  const command = how("").trim();
+  // Before the server is in a config file, `grant` cannot change it.
+  if (named.ownData !== undefined && command.startsWith("portolan grant "))
+    return { fact, hint: ownDataHint(named, named.ownData, command) };
+  if (grant === undefined || named.isShared === true) return { fact, hint: pathGrantHint(named, undefined) };
+  const kind = isScript === true ? "read" : (known?.access ?? (isNew === true ? "write" : "read"));
   const word = shellWord(grant);
-  const other = kind === "write" ? " (use read instead of write if the server only reads)" : "";
+  const other =
+    kind === "write"
+      ? " (use read instead of write if the server only reads)"
+      : isScript === true || known?.access === "read"
+        ? ""
+        : " (use write instead of read if the server also writes)";
   // A server that is given on the command line has no config.
   const inYaml = word === grant ? grant : JSON.stringify(grant);
   const inConfig = isOnce
@@ -224,7 +262,7 @@ function describeOpen(
     : `, or in the config of the server: sandbox: { fs: { ${kind}: [${inYaml}] } }`;
   return {
     fact,
-    hint: `Grant it with: ${how(`--allow-${kind} ${word}`)}${other}${inConfig}${isOnce ? "." : ""}`,
+    hint: `${isNewFolder ? `Create the folder: mkdir -p ${word}. ` : ""}Grant it with: ${how(`--allow-${kind} ${word}`)}${other}${inConfig}${isOnce ? "." : ""}`,
   };
 }
 

@@ -1,12 +1,6 @@
 // Grants that the servers of a workspace still need, with the hints that `portolan status` prints for the same servers.
 
-import {
-  grantCommand,
-  MISSING_SCRIPT_HINT,
-  type NamedHost,
-  type ServerConfig,
-  ungrantedHosts,
-} from "../../model/index.ts";
+import { grantCommand, type NamedHost, type ServerConfig, ungrantedHosts } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { count, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -36,8 +30,10 @@ export async function openGrants(
     if (!enabled || chooseMode(launch, process.env).mode === "off") continue;
     const hidden = await checkHiddenPaths(server, folder).catch(() => []);
     const hints = [
-      // The message of a missing script names the file; the others are named by the command of the hint.
-      ...hidden.map(({ message, hint = "" }) => (hint === MISSING_SCRIPT_HINT ? `${message} ${hint}` : hint)),
+      // The command of a hint about a denied path names the path; other hints need their message.
+      ...hidden.map(({ code, message, hint = "" }) =>
+        code === "SANDBOX_DENIED" ? hint : `${message} ${hint}`,
+      ),
       ...(await needHints(
         { io },
         server,

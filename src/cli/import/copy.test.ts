@@ -26,6 +26,7 @@ async function plan(
   const folder = mkdtempSync(join(tmpdir(), "portolan-copy-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const { text, added, skipped } = await planCopy(folder, { servers: declared }, files, {
+    home: "/home/me",
     rename,
     placeSecrets: async () => ({ inClear: false, written: ({ server }) => server }),
   });
@@ -55,6 +56,7 @@ test("servers with other variables stay two", async () => {
   expect(await plan(files)).toMatchObject({ added: ["files", "fs"], skipped: [] });
   const alike = [fileOf("cursor", entry("files")), fileOf("vscode", entry("files", { A: "2" }))];
   expect((await plan(alike, { rename: true })).added).toEqual(["files", "files-vscode"]);
+  expect((await plan(alike.toReversed(), { rename: true })).added).toEqual(["files", "files-cursor"]);
 });
 
 test("a server that the workspace has under another name is not added", async () => {

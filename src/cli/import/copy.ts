@@ -3,7 +3,7 @@
 import { readFile } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { Catalog } from "../../catalog/index.ts";
+import { type Catalog, type FileChange, toFileChange } from "../../catalog/index.ts";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type ClientServer, type ImportedFile, writeClientFile } from "../../formats/clients/index.ts";
 import { readText } from "../../formats/document/index.ts";
@@ -20,6 +20,8 @@ export interface CopyResult {
   readonly file: string;
   /** The backup of the file; absent when nothing was written or there was no file. */
   readonly backup?: string;
+  /** The change of the file; absent when nothing was written. */
+  readonly change?: FileChange;
   readonly added: readonly CopiedServer[];
   readonly skipped: readonly SkippedServer[];
   /** Names of secrets that were stored, in place of a copy in clear. */
@@ -49,6 +51,8 @@ export interface SkippedServer {
 const MAX_ALIAS = 40;
 
 export interface CopyOptions {
+  /** The home folder of the user. */
+  readonly home: string;
   /** The reason not to copy a server, for example because it is a gateway of Portolan itself. */
   readonly refuse?: (server: ClientServer) => string | undefined;
   /** Gives another alias to a server whose alias is taken, in place of leaving it out. */
@@ -77,7 +81,7 @@ export async function copyServers(
   return { ...(await writeCopy(plan)), added, skipped };
 }
 
-export interface CopyPlan extends Omit<CopyResult, "backup" | "stored"> {
+export interface CopyPlan extends Omit<CopyResult, "backup" | "change" | "stored"> {
   /** The text of the workspace's own file, before and after. */
   readonly basis: string | undefined;
   readonly text: string | undefined;
@@ -91,10 +95,11 @@ export async function writeCopy({
   text,
   basis,
   prepare,
-}: CopyPlan): Promise<Pick<CopyResult, "file" | "backup" | "stored">> {
+}: CopyPlan): Promise<Pick<CopyResult, "file" | "backup" | "change" | "stored">> {
   const stored = await prepare();
   const written = await writeClientFile(file, text ?? "", { basis: basis ?? "" });
-  return { file: written.file, backup: written.backup, stored };
+  const change = toFileChange(file, basis ?? "", text ?? "");
+  return { file: written.file, backup: written.backup, change, stored };
 }
 
 interface Chosen extends AliasedServer {
@@ -142,7 +147,7 @@ function chooseServers(
   basis: string | undefined,
   catalog: Pick<Catalog, "servers">,
   files: readonly ImportedFile[],
-  { refuse = () => undefined, rename = false }: CopyOptions,
+  { home, refuse = () => undefined, rename = false }: CopyOptions,
 ): { readonly chosen: Chosen[]; readonly skipped: SkippedServer[] } {
   const known = new Map<string, ServerConfig>(catalog.servers.map((server) => [server.alias, server]));
   const chosen: Chosen[] = [];
@@ -152,7 +157,8 @@ function chooseServers(
     for (const server of source.servers) {
       const refused = refuse(server);
       const there = known.get(server.alias);
-      const taken = there === undefined ? underAnotherName(server) : thereAlready(there, server);
+      const taken =
+        there === undefined ? underAnotherName(server) : thereAlready(there, server, replaces(there, server));
       const same = chosen.find((one) => isSameServer(one.server, server));
       const isRenamed = rename && taken?.reason === "taken";
       const alias = isRenamed ? freeAlias(server.alias, source.client) : server.alias;
@@ -181,9 +187,14 @@ function chooseServers(
     }
   }
 
+  /** Two servers of clients are compared by `isSameServer`: Portolan has added nothing to them. */
+  function replaces(there: ServerConfig, server: ClientServer): boolean {
+    return catalog.servers.includes(there) && matchServer(server, [there], home).kind === "replaced";
+  }
+
   /** The workspace may have the server under another name. */
   function underAnotherName(server: ClientServer): Pick<SkippedServer, "reason" | "message"> | undefined {
-    const match = matchServer(server, catalog.servers);
+    const match = matchServer(server, catalog.servers, home);
     return match.kind === "replaced"
       ? { reason: "there", message: `the workspace has this server as ${match.by}` }
       : undefined;
@@ -240,12 +251,15 @@ function repeated(
   };
 }
 
-function thereAlready(there: ServerConfig, server: ClientServer): Pick<SkippedServer, "reason" | "message"> {
+function thereAlready(
+  there: ServerConfig,
+  server: ClientServer,
+  isReplaced: boolean,
+): Pick<SkippedServer, "reason" | "message"> {
   const place = `${basename(there.origin.file)}, line ${there.origin.line}`;
   if (there.origin.file === server.origin.file)
     return { reason: "there", message: "this workspace already reads the file of the client" };
-  const isSame = sameEndpoint(there, server) || matchServer(server, [there]).kind === "replaced";
-  return isSame
+  return isReplaced || sameEndpoint(there, server)
     ? { reason: "there", message: `the workspace already has the same server (${place})` }
     : { reason: "taken", message: `another server of the workspace has this name (${place})` };
 }
@@ -272,7 +286,7 @@ function notesOn(
         ]),
     ...about.flatMap(({ literalSecret: name }) =>
       inClear && name !== undefined
-        ? [`${name} looks like a secret. Now portolan.yaml contains its value in plain text, too`]
+        ? [`${name} looks like a secret. Its value is copied to portolan.yaml in plain text`]
         : [],
     ),
   ];

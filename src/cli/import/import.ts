@@ -47,6 +47,8 @@ export interface ListedServer {
   readonly line: number;
 }
 
+const adviseName = (): string => "Name the client: portolan import finds its config files itself.";
+
 export async function importServers(
   cli: Cli,
   clients: readonly string[],
@@ -55,13 +57,15 @@ export async function importServers(
   const { io, output } = cli;
   const { path, folder } = await findWorkspace(io, options);
   const computer = computerOf(io, folder);
-  const only = clients.length === 0 ? undefined : [...new Set(clients.map(parseClient))];
+  const only =
+    clients.length === 0 ? undefined : [...new Set(clients.map((name) => parseClient(name, adviseName)))];
   const files = await io.importClients({ ...computer, clients: only });
   const listing: ImportListing = { files: files.map(toListed) };
   const openHosts = new Map<string, CompletedFields["openHosts"]>();
   const copied: CopyResult | undefined =
     options.write === true
       ? await copyServers(folder, await io.loadCatalog(path, { home: computer.home }), files, {
+          home: computer.home,
           refuse: ({ endpoint }) => (isPortolan(endpoint) ? "it is a gateway of Portolan itself" : undefined),
           placeSecrets: secretPlacer(cli, options),
           complete: async (alias, fields, plain) => {
@@ -74,10 +78,11 @@ export async function importServers(
           },
         })
       : undefined;
+  if (copied?.change !== undefined) cli.changes.push(copied.change);
   const applied = copied === undefined ? undefined : await applyToGateways(cli);
   const grants = copied === undefined ? [] : await grantsOf(cli, copied, folder, openHosts);
   if (output.form === "json")
-    output.json({ ...listing, ...copied, needsGrant: filled(grants), ...applied?.fields });
+    output.json({ ...listing, ...copied, change: undefined, needsGrant: filled(grants), ...applied?.fields });
   else {
     const view = { colors: output.colors, width: output.width, computer: { ...computer, cwd: io.cwd } };
     const offer = copied === undefined;

@@ -5,6 +5,7 @@ import { ownGateway, servedWorkspace } from "../serve/own-gateway.ts";
 import { gatewayServer, programWords } from "../connect/gateway-server.ts";
 import { isSameServer, matchServer, namesakeDifference } from "./same-server.ts";
 
+const HOME = "/home/me";
 const origin = { file: "/f", line: 1, column: 1, format: "cursor" };
 
 function client(endpoint: ClientServer["endpoint"], more: Partial<ClientServer> = {}): ClientServer {
@@ -57,7 +58,7 @@ describe("matchServer", () => {
       url({}, "https://h.example/mcp?k=${KEY}"),
     ],
   ] as [string, ClientServer["endpoint"], ServerConfig["endpoint"]][])("%s is the same", (_name, a, b) => {
-    expect(matchServer(client(a), [ours(npx("other")), ours(b, { alias: "mine" })])).toEqual({
+    expect(matchServer(client(a), [ours(npx("other")), ours(b, { alias: "mine" })], HOME)).toEqual({
       kind: "replaced",
       by: "mine",
     });
@@ -71,13 +72,13 @@ describe("matchServer", () => {
   ] as [string, ClientServer["endpoint"], ServerConfig["endpoint"]][])(
     "%s is another server",
     (_name, a, b) => {
-      expect(matchServer(client(a), [ours(b)])).toEqual({ kind: "missing" });
+      expect(matchServer(client(a), [ours(b)], HOME)).toEqual({ kind: "missing" });
     },
   );
 
   it("other settings keep the server, with the reason and without values", () => {
     const secret = client(url({ Authorization: "Bearer secret" }));
-    expect(matchServer(secret, [ours(url({ Authorization: "Bearer other" }))])).toEqual({
+    expect(matchServer(secret, [ours(url({ Authorization: "Bearer other" }))], HOME)).toEqual({
       kind: "differs",
       by: "files",
       reason: "its header Authorization differs from the workspace",
@@ -90,15 +91,37 @@ describe("matchServer", () => {
       [{ allowTools: ["ls"] }, {}, /allowed tools/],
     ];
     for (const [theirs, mine, reason] of differs)
-      expect(matchServer(client(npx("s"), theirs), [ours(npx("s"), mine)])).toMatchObject({
+      expect(matchServer(client(npx("s"), theirs), [ours(npx("s"), mine)], HOME)).toMatchObject({
         kind: "differs",
         reason: expect.stringMatching(reason) as string,
       });
     const env = (value: Record<string, string>): ClientServer["endpoint"] => ({
       ...{ transport: "stdio", command: "s", env: value },
     });
-    expect(matchServer(client(env({ A: "1" })), [ours(env({ A: "1", B: "2" }))]).kind).toBe("replaced");
-    expect(matchServer(client(env({ A: "1" })), [ours(env({}))]).kind).toBe("differs");
+    expect(matchServer(client(env({ A: "1" })), [ours(env({ A: "1", B: "2" }))], HOME).kind).toBe("differs");
+    expect(matchServer(client(env({ A: "1" })), [ours(env({}))], HOME).kind).toBe("differs");
+  });
+});
+
+describe("a server that keeps data", () => {
+  const memory = (file?: string): ClientServer["endpoint"] => ({
+    ...{ transport: "stdio", command: "npx", args: ["-y", "@modelcontextprotocol/server-memory"] },
+    env: file === undefined ? undefined : { MEMORY_FILE_PATH: file },
+  });
+
+  it("is replaced if the workspace has it with the data file that Portolan suggests", () => {
+    const there = [ours(memory(`${HOME}/server-memory/memory.jsonl`))];
+    expect(matchServer(client(memory()), there, HOME).kind).toBe("replaced");
+  });
+
+  it("stays if the server of the workspace has other data", () => {
+    expect(matchServer(client(memory()), [ours(memory(`${HOME}/brain.jsonl`))], HOME)).toEqual({
+      kind: "differs",
+      by: "files",
+      reason: "its variable MEMORY_FILE_PATH differs from the workspace",
+    });
+    const there = [ours(memory(`${HOME}/server-memory/memory.jsonl`))];
+    expect(matchServer(client(memory(`${HOME}/brain.jsonl`)), there, HOME).kind).toBe("differs");
   });
 });
 

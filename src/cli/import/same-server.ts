@@ -3,7 +3,14 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { ClientServer } from "../../formats/clients/index.ts";
-import { parseReferences, type ServerConfig, toCommandLine } from "../../model/index.ts";
+import {
+  knownServer,
+  parseReferences,
+  programWords,
+  type ServerConfig,
+  toCommandLine,
+  unsetDataFile,
+} from "../../model/index.ts";
 
 export type Match =
   /** The workspace declares the same server. */
@@ -12,15 +19,18 @@ export type Match =
   | { readonly kind: "differs"; readonly by: string; readonly reason: string }
   | { readonly kind: "missing" };
 
-/** `declared` are the servers of the workspace, without those that it reads from the client's own file. */
-export function matchServer(server: ClientServer, declared: readonly ServerConfig[]): Match {
+/**
+ * `declared` are the servers of the workspace, without those that it reads from the client's own file. `home` is the home folder of
+ * the user, where Portolan suggests data files.
+ */
+export function matchServer(server: ClientServer, declared: readonly ServerConfig[], home: string): Match {
   let near: Match = { kind: "missing" };
   const sameNameFirst = declared.toSorted(
     (a, b) => Number(b.alias === server.alias) - Number(a.alias === server.alias),
   );
   for (const ours of sameNameFirst) {
     if (!runsTheSame(server, ours)) continue;
-    const reason = difference(server, ours);
+    const reason = difference(server, ours, suggestedData(server, home));
     if (reason === undefined) return { kind: "replaced", by: ours.alias };
     if (near.kind === "missing") near = { kind: "differs", by: ours.alias, reason };
   }
@@ -48,8 +58,8 @@ export function namesakeDifference(
 /** True for two entries of clients' files that have the same program or address and the same settings; names may differ. */
 export function isSameServer(a: ClientServer, b: ClientServer): boolean {
   const replaces = (one: ClientServer, other: ClientServer): boolean =>
-    matchServer({ ...one, envFile: undefined }, [other]).kind === "replaced";
-  // An entry with fewer variables is replaced by one with more, but is not the same.
+    runsTheSame(one, other) && difference({ ...one, envFile: undefined }, other, {}) === undefined;
+  // A reference replaces a plain value, but is not the same.
   return a.envFile === b.envFile && replaces(a, b) && replaces(b, a);
 }
 
@@ -90,12 +100,22 @@ function toUrl(url: string): string {
   return URL.canParse(url) ? new URL(url).href : url;
 }
 
-/** The setting of the client's server that the workspace's server does not have; values are never named. */
-function difference(theirs: ClientServer, ours: ServerConfig): string | undefined {
+/** Variables by name. */
+type Values = Readonly<Record<string, string>>;
+
+/** The variable that Portolan adds if the user agrees to the suggested place for the server's data; empty for other servers. */
+function suggestedData(server: ClientServer, home: string): Values {
+  const known = knownServer(programWords(server));
+  const data = known && unsetDataFile(server, known, home);
+  return data === undefined ? {} : { [data.variable]: data.file };
+}
+
+/** A setting in which the servers differ; values are never named. `added` are variables that only the workspace may have. */
+function difference(theirs: ClientServer, ours: ServerConfig, added: Values): string | undefined {
   if (theirs.enabled && !ours.enabled) return `${ours.alias} is disabled in the workspace`;
   if (!theirs.enabled && ours.enabled) return "it is disabled in the client, but enabled in the workspace";
   if (theirs.envFile !== undefined) return "its variables come from a file that only this client reads";
-  const values = valuesDifference(theirs, ours);
+  const values = valuesDifference(theirs, ours, added);
   if (values !== undefined) return values;
   if (!isDeepStrictEqual(theirs.allowTools ?? [], ours.allowTools ?? []))
     return "its list of allowed tools differs from the workspace";
@@ -105,16 +125,17 @@ function difference(theirs: ClientServer, ours: ServerConfig): string | undefine
   return undefined;
 }
 
-function valuesDifference(theirs: ClientServer, ours: ServerConfig): string | undefined {
+function valuesDifference(theirs: ClientServer, ours: ServerConfig, added: Values): string | undefined {
   const [a, b] = [theirs.endpoint, ours.endpoint];
   if (a.transport === "stdio" && b.transport === "stdio") {
     const isOther = a.cwd !== undefined && !isSameFolder(a.cwd, ours);
     if (isOther) return "its working directory differs from the workspace";
-    const name = otherValue(a.env ?? {}, b.env ?? {}, (key) => key);
+    const own = Object.entries(b.env ?? {}).filter(([name, text]) => added[name] !== text);
+    const name = otherValue(a.env, Object.fromEntries(own), (key) => key);
     return name === undefined ? undefined : `its variable ${name} differs from the workspace`;
   }
   if (!("url" in a) || !("url" in b)) return undefined;
-  const name = otherValue(a.headers ?? {}, b.headers ?? {}, (key) => key.toLowerCase());
+  const name = otherValue(a.headers, b.headers, (key) => key.toLowerCase());
   return name === undefined ? undefined : `its header ${name} differs from the workspace`;
 }
 
@@ -123,15 +144,17 @@ function isSameFolder(cwd: string, ours: ServerConfig): boolean {
   return own !== undefined && resolve(own) === resolve(cwd);
 }
 
-/** The first name whose value the workspace does not have. */
+/** The first name that only one of the two has, or whose values differ. */
 function otherValue(
-  theirs: Readonly<Record<string, string>>,
-  ours: Readonly<Record<string, string>>,
+  theirs: Values = {},
+  ours: Values = {},
   fold: (name: string) => string,
 ): string | undefined {
-  const own = new Map(Object.entries(ours).map(([name, text]) => [fold(name), text]));
-  return Object.entries(theirs).find(([name, text]) => {
-    const there = own.get(fold(name));
-    return there === undefined || !fits(text, there);
-  })?.[0];
+  const folded = (values: Values): Map<string, string> =>
+    new Map(Object.entries(values).map(([name, text]) => [fold(name), text]));
+  const [a, b] = [folded(theirs), folded(ours)];
+  return [...Object.keys(theirs), ...Object.keys(ours)].find((name) => {
+    const [value, own] = [a.get(fold(name)), b.get(fold(name))];
+    return value === undefined || own === undefined || !fits(value, own);
+  });
 }

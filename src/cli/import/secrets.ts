@@ -44,7 +44,10 @@ export interface SecretPlacement {
 
 export interface StoredSecrets {
   readonly names: readonly string[];
+  /** The place of the values that were stored; undefined if all of them were there. */
   readonly source?: WritableSource;
+  /** True if a value is in the vault, which a client cannot unlock. */
+  readonly isInVault: boolean;
 }
 
 /** Decides once for all servers that are copied. */
@@ -146,12 +149,15 @@ async function stored(
     written: ({ server }) => ({ ...server, endpoint: withSecretReferences(server.endpoint, reference) }),
     store: async () => {
       let source: WritableSource | undefined;
+      let isInVault = false;
       for (const [name, value] of chosen) {
         const there = await store.get(name);
-        if (there?.secret.reveal() !== value) source = await store.set(name, value, { to });
+        const isThere = there?.secret.reveal() === value;
+        if (!isThere) source = await store.set(name, value, { to });
+        isInVault ||= (isThere ? there.source : source) === "vault";
       }
       finish();
-      return { names: [...chosen.keys()], source };
+      return { names: [...chosen.keys()], source, isInVault };
     },
   };
 }

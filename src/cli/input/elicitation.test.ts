@@ -167,7 +167,16 @@ describe("forms", () => {
     );
     const { run, asked } = harness(["Answer", ["a"], ["a", "c"]]);
     expect(await run(request)).toEqual({ action: "accept", content: { tags: ["a", "c"] } });
-    expect(asked[2]).toBe("tags - choose 2");
+    expect(asked[2]).toBe("tags - choose exactly 2");
+  });
+
+  test("the repeated question of an optional list says that none is an answer, too", async () => {
+    const request = form({
+      tags: { type: "array", items: { enum: ["a", "b", "c"] }, minItems: 2, maxItems: 3 },
+    });
+    const { run, asked } = harness(["Answer", ["a"], []]);
+    expect(await run(request)).toEqual({ action: "accept", content: {} });
+    expect(asked[2]).toBe("tags (optional) - choose 2 to 3 of these, or none");
   });
 
   test("changing keeps what was typed", async () => {

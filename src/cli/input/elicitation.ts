@@ -194,8 +194,13 @@ async function askForSeveral(
     if (values.length === 0 && !field.required) return undefined;
     if (values.length >= field.min && values.length <= field.max) return values;
     chosen = values;
-    message = `${field.label} - choose ${field.min === field.max ? field.min : `${field.min} to ${field.max}`}`;
+    message = `${field.label} - ${choiceRule(field)}`;
   }
+}
+
+function choiceRule({ min, max, required }: Field & { kind: "choices" }): string {
+  const count = min === max ? `exactly ${min}` : `${min} to ${max} of these`;
+  return `choose ${count}${required || min === 0 ? "" : ", or none"}`;
 }
 
 async function askForPage(

@@ -44,23 +44,25 @@ export async function keepUnlocked(
   return (await put()) || (await startAgent(cli, put));
 }
 
-/** The same, and says so. */
+/** The same for the time of the user's setting, and says so. */
 export async function keepUnlockedAndSay(
   cli: Pick<Cli, "io" | "output">,
   vault: string,
   key: VaultKey,
   leastMs: number,
-): Promise<void> {
+): Promise<boolean> {
   const { output } = cli;
   const ms = Math.max(unlockedMs(cli), leastMs);
-  if (ms === 0) return;
+  if (ms === 0) return false;
   const { isSupported } = await createVaultAgent(cli.io.env, cli.io.platform);
-  const note = (await keepUnlocked(cli, vault, key, ms))
+  const isKept = await keepUnlocked(cli, vault, key, ms);
+  const note = isKept
     ? `The vault stays unlocked for ${formatDuration(ms)}. To lock it now: portolan secrets lock`
     : isSupported
       ? `${AGENT_FAILED} ${KEEP_HINT}`
       : `${NOT_ON_WINDOWS} ${KEEP_HINT}`;
   output.note(output.noteColors.dim(note));
+  return isKept;
 }
 
 /** The key goes through the socket of the agent, never through its command line or environment. */

@@ -10,6 +10,8 @@ import { keepUnlockedAndSay } from "./keep-unlocked.ts";
 
 const MAX_BYTES = 1024 * 1024;
 const MAX_ROUNDS = 3;
+/** A shorter passphrase gets a warning. */
+const SHORT_PASSPHRASE = 8;
 
 /** The value of a secret: typed at the terminal, otherwise all of stdin without its last line break. */
 export async function readSecretValue(cli: Cli, name: string): Promise<string> {
@@ -56,7 +58,10 @@ export function createPassphrasePrompt(
     try {
       const passphrase = await (spinner === undefined ? ask() : spinner.pausedFor(ask));
       if (passphrase === undefined) return undefined;
-      return { passphrase, opened: (vault, key) => keepUnlockedAndSay(cli, vault, key, leastMs) };
+      return {
+        passphrase,
+        opened: async (vault, key) => void (await keepUnlockedAndSay(cli, vault, key, leastMs)),
+      };
     } catch (thrown) {
       failure = thrown;
       throw thrown;
@@ -74,40 +79,46 @@ export async function askPassphrase(
   cli: Cli,
   { vault, reason }: PassphraseRequest,
 ): Promise<string | undefined> {
-  const asker = await prompter(cli);
-  const ask = (message: string): Promise<string | undefined> =>
-    asker.password({
-      message,
-      check: (text) => (text === "" ? "A passphrase is needed; Ctrl-C cancels." : undefined),
-      signal: cli.interrupt.signal,
-    });
-  if (reason !== "create") {
-    const again = reason === "wrong" ? "The passphrase is wrong. " : "";
-    return (await ask(`${again}Passphrase of the vault ${vault}`)) ?? fail();
-  }
+  if (reason === "create") return choosePassphrase(cli, "a passphrase for the new vault", vault);
+  const again = reason === "wrong" ? "The passphrase is wrong. " : "";
+  const locked = `The vault ${vault} is locked, because no passphrase was entered.`;
+  return typePassphrase(cli, `${again}Passphrase of the vault ${vault}`, locked);
+}
+
+/** Asks for a new passphrase twice. `what` follows the word "Choose". */
+export async function choosePassphrase(cli: Cli, what: string, vault: string): Promise<string> {
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const first =
-      (await ask(
-        round === 0
-          ? `Choose a passphrase for the new vault ${vault}. Without it, nobody can read the vault`
-          : "The two passphrases were different. Choose a passphrase for the new vault",
-      )) ?? fail();
-    const second = (await ask("The same passphrase again")) ?? fail();
-    if (first === second) return first;
+    const first = await typePassphrase(
+      cli,
+      round === 0
+        ? `Choose ${what} ${vault}. Without it, nobody can read the vault`
+        : `The two passphrases were different. Choose ${what}`,
+    );
+    if (first.length < SHORT_PASSPHRASE)
+      cli.output.note(
+        `${cli.output.noteColors.yellow("warning")} The passphrase has fewer than ${SHORT_PASSPHRASE} characters. A person with a copy of the vault file could guess it. To choose a longer one, press Ctrl-C and run the command again.`,
+      );
+    if (first === (await typePassphrase(cli, "The same passphrase again"))) return first;
   }
-  throw new PortolanError(
-    "USAGE",
-    "The passphrases were different, so no vault was created and nothing was stored.",
-    { hint: "Run the command again, and type the same passphrase twice." },
-  );
+  throw new PortolanError("USAGE", "The passphrases were different, so nothing was changed or stored.", {
+    hint: "Run the command again, and type the same passphrase twice.",
+  });
 }
 
-function fail(): never {
-  throw cancelled();
+async function typePassphrase(cli: Cli, message: string, ifCancelled?: string): Promise<string> {
+  const typed = await (
+    await prompter(cli)
+  ).password({
+    message,
+    check: (text) => (text === "" ? "A passphrase is needed; Ctrl-C cancels." : undefined),
+    signal: cli.interrupt.signal,
+  });
+  if (typed === undefined) throw cancelled(ifCancelled);
+  return typed;
 }
 
-function cancelled(): PortolanError {
-  return new PortolanError("CANCELLED", "Cancelled; nothing was changed.", {
+function cancelled(message = "Cancelled; nothing was changed."): PortolanError {
+  return new PortolanError("CANCELLED", message, {
     hint: "Run the command again to answer.",
   });
 }

@@ -6,6 +6,7 @@ import { type ParsedProgram, parseProgram, type ServerConfig } from "../../model
 import type { Cli } from "../context.ts";
 import { withSpinner } from "../output/progress.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { compareVersionTexts } from "../packages/version-order.ts";
 import { programOf } from "../workspace/programs.ts";
 
 export interface NpmUpdate {
@@ -16,6 +17,8 @@ export interface NpmUpdate {
   readonly from?: string;
   /** The version that would be installed; absent if it is the installed one. */
   readonly to?: string;
+  /** A newer version that the range in portolan.yaml excludes. */
+  readonly newer?: string;
   readonly error?: PortolanError;
 }
 
@@ -50,18 +53,29 @@ async function findOne({ interrupt: { signal } }: Cli, server: ServerConfig): Pr
   const { findNpmUpdate } = await import("../../install/index.ts");
   try {
     const integrity = parseIntegrity(program.integrity ?? "");
-    const { installed: from, available: to } = await findNpmUpdate({ ...program, integrity, signal });
-    if (from === undefined) return { server: alias, state: "absent", to };
-    return from === to
-      ? { server: alias, state: "current", from }
-      : { server: alias, state: "available", from, to };
+    const found = await findNpmUpdate({ ...program, integrity, signal });
+    const { installed: from, available: to, latest } = found;
+    const isNewer = latest !== undefined && compareVersionTexts(latest, to) > 0;
+    const facts = { server: alias, ...(isNewer ? { newer: latest } : {}) };
+    if (from === undefined) return { ...facts, state: "absent", to };
+    return from === to ? { ...facts, state: "current", from } : { ...facts, state: "available", from, to };
   } catch (thrown) {
     signal.throwIfAborted();
     return { server: alias, state: "failed", error: toPortolanError(thrown, { server: alias }) };
   }
 }
 
-export function describeNpmUpdate({ server, state, from = "", to = "", error }: NpmUpdate): string {
+export function describeNpmUpdate(update: NpmUpdate): string {
+  const excluded = update.newer === undefined ? "" : `\n  ${describeExcluded(update.newer)}.`;
+  return describeState(update) + excluded;
+}
+
+/** The sentence about a newer version that the range excludes, without its full stop. */
+export function describeExcluded(newer: string): string {
+  return `${plainLine(newer, 60)} is also published, but the version range in portolan.yaml excludes it. To use it, change the version in portolan.yaml`;
+}
+
+function describeState({ server, state, from = "", to = "", error }: NpmUpdate): string {
   const name = plainLine(server, 60);
   switch (state) {
     case "current":

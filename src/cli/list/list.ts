@@ -103,10 +103,11 @@ async function listTool(
     const tool = findNamed(wanted, "tool", tools, otherNames);
     if (tool === undefined)
       throw withheld?.(wanted) ?? toolNotFound(wanted, label, tools, (name) => leftOut(target, name, cli));
-    // The words before the tool lead to the same server again.
+    // The words before the tool lead to the same server again. There are none in `list <server>.<tool>`.
     const before = words.words.slice(0, words.words.length - 1);
     const alias = target.kind === "server" ? target.alias : undefined;
-    const isAlias = alias !== undefined && before.length === 1 && before[0] === alias;
+    const isAlias =
+      alias !== undefined && (before.length === 0 || (before.length === 1 && before[0] === alias));
     const called = isAlias ? [`${alias}.${tool.name}`] : [...before, tool.name];
     const { output } = cli;
     const { server } = words;

@@ -107,10 +107,10 @@ export function parseServerOptions(
   time("--timeout", raw.timeout, "requestTimeoutMs");
   time("--start-timeout", raw.startTimeout, "startTimeoutMs");
   time("--max-time", raw.maxTime, "maxRequestMs");
-  const waitMs = raw.wait === undefined ? undefined : parseTime(raw.wait);
+  const waitMs = raw.wait === undefined ? undefined : raw.wait === "0" ? 0 : parseTime(raw.wait);
   if (raw.wait !== undefined && waitMs === undefined)
     problems.push(
-      `--wait must be a number of seconds above 0, or a time such as 500ms, 2m, 1h, not ${JSON.stringify(raw.wait)}`,
+      `--wait must be a number of seconds, or a time such as 500ms, 2m, 1h, not ${JSON.stringify(raw.wait)}`,
     );
   const transport = oneOf("--transport", raw.transport, ["http", "sse", "websocket"] as const, problems);
   const era = oneOf("--era", raw.era, ["auto", "legacy", "modern"] as const, problems);

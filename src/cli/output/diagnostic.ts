@@ -10,6 +10,7 @@ import type { Colors, Paint } from "../terminal/colors.ts";
 import { cut, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { pathLabeller } from "../workspace/folder.ts";
+import { formatTime } from "./event.ts";
 
 export interface DiagnosticView {
   readonly colors: Colors;
@@ -33,7 +34,11 @@ export function describeDiagnostic(diagnostic: Diagnostic, view: DiagnosticView)
         ? ""
         : `${plainLine(server, 80)}: `
       : `${placeOf(diagnostic, view.label)} `;
-  const lines = [wrap(`${where}${paintOf(diagnostic, colors)(word)} ${plainLine(message, 1_000)}`, width, 2)];
+  const { at } = diagnostic;
+  const time = at === undefined ? "" : ` Time of the call: ${formatTime(at)}.`;
+  const lines = [
+    wrap(`${where}${paintOf(diagnostic, colors)(word)} ${plainLine(message, 1_000)}${time}`, width, 2),
+  ];
   lines.push(...excerpt(diagnostic, view));
   if (hint !== undefined && hint !== "")
     lines.push(wrap(`  ${colors.cyan("hint")} ${plainLine(hint, 1_000)}`, width, 2));
@@ -84,15 +89,22 @@ export function diagnosticLine(
 /** Combines all errors, each with its place, into one error. */
 export function configError(
   errors: readonly Diagnostic[],
-  { io, options }: Pick<Cli, "io"> & Partial<Pick<Cli, "options">>,
+  {
+    io,
+    options,
+    label = pathLabeller(io),
+  }: Pick<Cli, "io"> & Partial<Pick<Cli, "options">> & { readonly label?: (path: string) => string },
   what = "The config files have errors",
   /** The hint for several errors. */
   next = `To see the text of each line, and how to correct it: portolan validate${workspaceWords(options?.workspace)}`,
 ): PortolanError {
-  const label = pathLabeller(io);
   const lines = errors.map((error) => {
     const place = error.file === undefined ? "" : `${placeOf(error, label)} `;
-    return `${place}${relabel(error.message, error, label)}`;
+    const text = `${place}${relabel(error.message, error, label)}`;
+    // The hint of a single error is the hint of the command.
+    return errors.length === 1 || error.hint === undefined
+      ? text
+      : `${text.replace(/[.]?$/, ".")} ${relabel(error.hint, error, label)}`;
   });
   const [first] = errors;
   const hint = first?.hint === undefined ? undefined : relabel(first.hint, first, label);

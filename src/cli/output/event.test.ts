@@ -39,6 +39,18 @@ test("one line each", () => {
   );
 });
 
+test.each([
+  [["terminal", "console"], "Decide: portolan approve k7m2xq4p"],
+  [["console"], "To approve: in the console (portolan console). To deny: portolan approve k7m2xq4p --deny"],
+  [["caller"], "To approve: in the client that sent the call. To deny: portolan approve k7m2xq4p --deny"],
+] as const)("a call that can be approved by %s is followed by the way to decide", (ways, next) => {
+  const event: HubEvent = {
+    ...{ type: "gateway.approval_requested", time, server: "a", tool: "give", caller: "dev" },
+    ...{ id: "k7m2xq4p", rule: "gateway.approval[0]", ways },
+  };
+  expect(describeEvent(event, createColors(false))).toContain(`give for dev. ${next}`);
+});
+
 test("a failed server is followed by the hint about it, and not by the usual hint of its code", () => {
   const failed = (code: "SECRET_STORE_FAILED" | "SERVER_CRASHED", hint: string): HubEvent => ({
     ...{ type: "mcp.server_failed", time, server: "a", code, reason: "it ended", hint },

@@ -10,15 +10,20 @@ import type {
   HubEvent,
   LoopStoppedEvent,
 } from "../../hub/index.ts";
-import type { LogMessage } from "../../model/index.ts";
+import type { ApprovalWay, LogMessage } from "../../model/index.ts";
 import type { Colors, Paint } from "../terminal/colors.ts";
 import { count, formatDownload } from "../terminal/layout.ts";
 import { specificHint } from "./server-state.ts";
 import { plainLine, plainText, toJsonText } from "../terminal/safe-text.ts";
 
 export function describeEvent(event: HubEvent, colors: Colors): string {
-  const { type, time, server } = event;
-  const head = `${colors.dim(formatTime(time))} ${colors.bold(plainLine(server, 40))}`;
+  return `${colors.dim(formatTime(event.time))} ${describeUndated(event, colors)}`;
+}
+
+/** The same without the time. */
+export function describeUndated(event: HubEvent, colors: Colors): string {
+  const { type, server } = event;
+  const head = colors.bold(plainLine(server, 40));
   if (event.type === "mcp.server_installing") {
     // The reason says whether the installation starts or is done.
     const amount = event.bytes === undefined ? "" : `: ${formatDownload(event.bytes)}`;
@@ -113,10 +118,23 @@ function refusedCall({ tool, caller }: BudgetExceededEvent | LoopStoppedEvent): 
   return `refused ${plainLine(tool, 80)} for ${plainLine(caller, 80)}`;
 }
 
-function approvalDetail({ type, tool, caller, id, by, reason }: ApprovalEvent): string {
+/** How a waiting call can be approved, after "To approve: ". A rule may not allow the command. */
+export function approvalPlaces(ways: readonly ApprovalWay[], command: string): string {
+  if (ways.includes("terminal")) return command;
+  if (ways.includes("console")) return "in the console (portolan console)";
+  return ways.includes("caller") ? "in the client that sent the call" : "in the program of the gateway";
+}
+
+function approvalDetail({ type, tool, caller, id, by, reason, ways = [] }: ApprovalEvent): string {
   const how = by === undefined ? "" : ` (${by})`;
   const why = reason === undefined ? "" : `: ${plainLine(reason, 300)}`;
-  const next = type === "gateway.approval_requested" ? `. Decide: portolan approve ${plainLine(id, 20)}` : "";
+  const command = `portolan approve ${plainLine(id, 20)}`;
+  const next =
+    type !== "gateway.approval_requested"
+      ? ""
+      : ways.includes("terminal")
+        ? `. Decide: ${command}`
+        : `. To approve: ${approvalPlaces(ways, command)}. To deny: ${command} --deny`;
   return ` ${plainLine(tool, 80)} for ${plainLine(caller, 80)}${how}${why}${next}`;
 }
 

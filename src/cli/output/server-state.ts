@@ -51,7 +51,7 @@ export function serverLine(health: ServerHealth, colors: Colors): string {
     : `${line}\n  ${colors.yellow(replacementLine(failedReplacement))}`;
 }
 
-/** Why a server runs with an earlier configuration or process. */
+/** Why a server runs with an earlier configuration, process or secret. */
 export function replacementLine({ code, message }: NonNullable<ServerHealth["failedReplacement"]>): string {
   return `${plainLine(message, 700)} [${code}]`;
 }

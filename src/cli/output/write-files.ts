@@ -44,14 +44,18 @@ export async function writeFiles(
   options: {
     readonly force: boolean;
     readonly label: (path: string) => string;
-    /** The hint of the error for an existing file. */
+    /** The hint of the error for an existing file. Several files have a hint of their own. */
     readonly hint: string;
   },
 ): Promise<void> {
   const { force, label, hint } = options;
+  const existing: string[] = [];
   const taken = (path: string): PortolanError =>
     new PortolanError("USAGE", `${label(path)} exists already.`, {
-      hint: `The file was not changed. ${hint}`,
+      hint:
+        files.length === 1
+          ? `The file was not changed. ${hint}`
+          : `No file was changed. Choose another folder, or add --force: it overwrites all files of this conversion that exist: ${existing.map(label).join(", ")}.`,
     });
   for (const { path } of files) {
     const found = await stat(path).catch(() => undefined);
@@ -59,8 +63,10 @@ export async function writeFiles(
       throw new PortolanError("USAGE", `${label(path)} cannot be written: it is a folder.`, {
         hint: "Name a file.",
       });
-    if (found !== undefined && !force) throw taken(path);
+    if (found !== undefined) existing.push(path);
   }
+  const [first] = existing;
+  if (first !== undefined && !force) throw taken(first);
   for (const { path, text } of files) {
     try {
       await mkdir(dirname(path), { recursive: true });
@@ -69,7 +75,10 @@ export async function writeFiles(
       else await writeFile(path, text, { flag: "wx", mode: 0o644 });
     } catch (cause) {
       const reason = (cause as NodeJS.ErrnoException).code ?? String(cause);
-      if (reason === "EEXIST" && !force) throw taken(path);
+      if (reason === "EEXIST" && !force) {
+        existing.push(path);
+        throw taken(path);
+      }
       throw new PortolanError("FILE_FAILED", `${label(path)} cannot be written (${reason}).`, {
         cause,
         hint: "Choose a folder that you can write to.",

@@ -72,7 +72,7 @@ async function gatherMcpfile(
         hint:
           names.length === 0
             ? "Check that the file is an mcpfile with tools, prompts or resources."
-            : `Choose one: ${names.map((name) => `portolan pack ${basename(file)} ${name}`).join(", or ")}`,
+            : `Choose one: ${names.map((name) => `portolan pack ${shellWord(relative(cli.io.cwd, file))} ${shellWord(name)}`).join(", or ")}`,
       },
     );
   const folder = dirname(file);

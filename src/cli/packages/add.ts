@@ -123,7 +123,7 @@ async function addFound(
   // A registry that cannot count must not fail an installation that is done.
   if ("registry" in candidate)
     await candidate.registry?.countDownload(facts.name, facts.version).catch(() => undefined);
-  const applied = await applyToGateways(cli);
+  const applied = await applyToGateways(cli, alias);
   report(cli, {
     applied,
     alias,

@@ -2,6 +2,7 @@
 
 import { relative, resolve } from "node:path";
 import { isHttpUrl } from "../../base/net/urls.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { integrityOf, parseIntegrity, toSri } from "../../base/text/integrity.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { PackageReference } from "../../model/index.ts";
@@ -79,7 +80,7 @@ async function findInRegistries(
   const named = all.filter(({ api }) => api !== "official");
   if (named.length === 0)
     throw new PortolanError("USAGE", all.length === 0 ? "No registry was given." : onlyOfficial(name), {
-      hint: `Name a Portolan registry: with --registry https://registry.example.com, in the environment variable PORTOLAN_REGISTRY, or under registries in portolan.yaml.${alias === undefined ? "" : ` For a package of npm: portolan add ${alias} npm:${name}`}`,
+      hint: `Name a Portolan registry: with --registry https://registry.example.com, in the environment variable PORTOLAN_REGISTRY, or under registries in portolan.yaml.${alias === undefined ? "" : ` For a package of npm: portolan add ${alias} ${shellWord(`npm:${name}${range === undefined ? "" : `@${range}`}`)}`}`,
     });
   const registries = openRegistries(named, await clientOptions(cli, settings));
   const registry = await firstWith(name, registries.registriesFor(name));

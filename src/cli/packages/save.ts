@@ -2,6 +2,7 @@
 
 import { rm, stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { toFileChange } from "../../catalog/index.ts";
 import { type Lock, lockFileOf, type LockedServer, updateLock } from "../../packages/index.ts";
 import type { SecretStore } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
@@ -38,7 +39,7 @@ export async function saveDecision(cli: Cli, request: SaveRequest): Promise<Save
     // A vault may ask for its passphrase; nobody waits for the files meanwhile.
     await storeSecrets(request, undone);
     const { file, label, text } = await editWorkspaceFile(cli, false, request.change, (own) =>
-      changeLock(lockFileOf(dirname(own.file)), request, undone),
+      changeLock(cli, lockFileOf(dirname(own.file)), request, undone),
     );
     return { file, label, lockFile: lockFileOf(dirname(file)), isNew: text === undefined };
   } catch (error) {
@@ -61,18 +62,27 @@ async function storeSecrets({ values = [], secrets }: SaveRequest, undone: Undo[
   }
 }
 
-async function changeLock(file: string, { entries }: SaveRequest, undone: Undo[]): Promise<void> {
+async function changeLock(
+  { changes }: Cli,
+  file: string,
+  { entries }: SaveRequest,
+  undone: Undo[],
+): Promise<void> {
   const isNew = await stat(file).then(
     () => false,
     () => true,
   );
   if (isNew && [...entries.values()].every((entry) => entry === undefined)) return;
   let before: Entries = new Map();
-  await updateLock(file, (lock) => {
-    const known = new Map(Object.entries(lock.servers));
-    before = new Map([...entries.keys()].map((alias) => [alias, known.get(alias)]));
-    return withEntries(lock, entries);
-  });
+  await updateLock(
+    file,
+    (lock) => {
+      const known = new Map(Object.entries(lock.servers));
+      before = new Map([...entries.keys()].map((alias) => [alias, known.get(alias)]));
+      return withEntries(lock, entries);
+    },
+    (text, after) => changes.push(toFileChange(file, text, after)),
+  );
   undone.push(async () => {
     const { servers } = await updateLock(file, (lock) => withEntries(lock, before));
     if (isNew && Object.keys(servers).length === 0) await rm(file, { force: true });

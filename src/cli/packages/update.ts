@@ -29,6 +29,8 @@ import { withSpinner } from "../output/progress.ts";
 import { openSecrets, type PackageSettings, readPackageSettings } from "../registry/settings.ts";
 import { registriesOf } from "../registry/options.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { pathLabeller } from "../workspace/folder.ts";
+import { loadSource } from "../workspace/source.ts";
 import { approve, configure, noteTools, type RawPackageOptions, refusedOf, toLocked } from "./add.ts";
 import { type Approval } from "./approval.ts";
 import { type Candidate, findCandidate } from "./candidate.ts";
@@ -39,7 +41,13 @@ import { comparePackages, type PackageDifference, refuseUpdate, renderDifference
 import type { PackageFacts } from "./facts.ts";
 import { compareTools, keepDefinitions } from "./live-tools.ts";
 import { lockedFacts } from "./locked-facts.ts";
-import { describeNpmUpdate, findNpmUpdates, npmProgramOf, type NpmUpdate } from "../install/npm-updates.ts";
+import {
+  describeExcluded,
+  describeNpmUpdate,
+  findNpmUpdates,
+  npmProgramOf,
+  type NpmUpdate,
+} from "../install/npm-updates.ts";
 import { orUnchanged, saveDecision } from "./save.ts";
 import { tryServer } from "./trial.ts";
 import { compareVersionTexts } from "./version-order.ts";
@@ -80,7 +88,9 @@ interface Outcome {
 export async function update(cli: Cli, names: readonly string[], raw: RawUpdateOptions): Promise<number> {
   const { output } = cli;
   const settings = await readPackageSettings(cli);
-  const { targets, ofNpm } = await findTargets(cli, settings, names, raw.check === true);
+  const { targets, ofNpm } = await findTargets(cli, settings, names);
+  const isNpmOnly = names.length > 0 && targets.length === 0 && ofNpm.length > 0;
+  if (isNpmOnly && raw.check !== true) return updateNpm(cli, ofNpm, raw);
   const outcomes: Outcome[] = [];
   for (const target of targets) {
     const what = `Nothing about ${plainLine(target.server.alias, 60)}`;
@@ -102,7 +112,7 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   if (ofNpm.length > 0 && raw.check !== true) {
     const list = ofNpm.map(({ alias }) => plainLine(alias, 60));
     output.note(
-      `This command does not update the npm packages of these servers: ${list.join(", ")}. To update them: portolan install --update ${list.join(" ")}`,
+      `This command does not update the npm packages of these servers: ${list.join(", ")}. To update them within their version ranges: portolan install --update ${list.join(" ")}`,
     );
   }
   if (output.form !== "json") applied?.print();
@@ -137,7 +147,7 @@ function describe({ server, state, newer, from, to = "", tools }: Outcome): stri
   if (state === "current")
     return newer === undefined
       ? `${name} is up to date.`
-      : `${name} is up to date. ${plainLine(newer, 60)} is also published, but the version range in portolan.yaml excludes it. To use it, change the version under package in portolan.yaml, and run this command again.`;
+      : `${name} is up to date. ${describeExcluded(newer)}, and run this command again.`;
   if (state === "available") return `${name}: ${from} → ${to} is available.`;
   const updated = `Updated ${name} from ${from} to ${to}.`;
   if (tools === undefined || tools.approved) return updated;
@@ -151,27 +161,53 @@ interface Found {
   readonly ofNpm: readonly ServerConfig[];
 }
 
-/** The servers that come from packages. A named one that does not is an error. */
-async function findTargets(
-  cli: Cli,
-  { folder }: PackageSettings,
-  names: readonly string[],
-  isCheck: boolean,
-): Promise<Found> {
+/** Servers that were named, and run packages of npm: the same as `portolan install --update`. */
+async function updateNpm(cli: Cli, servers: readonly ServerConfig[], raw: RawUpdateOptions): Promise<number> {
+  const words = servers.map(({ alias }) => alias);
+  if (raw.dryRun === true)
+    throw new PortolanError("USAGE", `--dry-run does not apply to npm packages (${words.join(", ")}).`, {
+      hint: `To see the newer versions: portolan update --check ${words.join(" ")}`,
+    });
+  const { installServers } = await import("../install/install.ts");
+  return installServers(cli, { words, server: undefined }, { update: true });
+}
+
+/** The servers that come from packages. A named one that comes neither from a package nor from npm is an error. */
+async function findTargets(cli: Cli, { folder }: PackageSettings, names: readonly string[]): Promise<Found> {
   const { text = "", file } = await editWorkspaceFile(cli, true, (own) => own.text ?? "");
   const { servers } = parseWorkspace(text, file);
   const lock = await readLock(lockFileOf(folder));
   const unknown = names.find((name) => !servers.some(({ alias }) => alias === name));
-  if (unknown !== undefined)
+  if (unknown !== undefined) {
+    await refuseOtherFile(cli, unknown);
     throw unknownServer(
       unknown,
       servers.map(({ alias }) => alias),
     );
+  }
   const chosen = servers.filter(({ alias }) => names.length === 0 || names.includes(alias));
   const ofNpm = chosen.filter((server) => npmProgramOf(server) !== undefined);
-  const mustBePackage = (server: ServerConfig): boolean =>
-    names.length > 0 && !(isCheck && ofNpm.includes(server));
+  const mustBePackage = (server: ServerConfig): boolean => names.length > 0 && !ofNpm.includes(server);
   return { targets: chosen.flatMap((server) => toTarget(server, lock, mustBePackage(server))), ofNpm };
+}
+
+/** Throws if another config file has the server. Errors in other files are not reported here. */
+async function refuseOtherFile(cli: Cli, name: string): Promise<void> {
+  const source = await loadSource(cli).catch(() => undefined);
+  const found = source?.config.servers.find(({ alias }) => alias === name);
+  if (found === undefined) return;
+  const { file, line } = found.origin;
+  throw new PortolanError(
+    "USAGE",
+    `The config of the server ${name} is in ${pathLabeller(cli.io)(file)}:${line}, and portolan update only updates servers in portolan.yaml.`,
+    { hint: otherUpdateHint(found) },
+  );
+}
+
+function otherUpdateHint(server: ServerConfig): string {
+  return npmProgramOf(server) === undefined
+    ? "If its config names a version, change the version there."
+    : `Update its npm package within its version range: portolan install --update ${server.alias}`;
 }
 
 function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] {
@@ -181,12 +217,7 @@ function toTarget(server: ServerConfig, lock: Lock, isNamed: boolean): Target[] 
     throw new PortolanError(
       "USAGE",
       `The config of the server ${alias} has no field package, so portolan update cannot update the server.`,
-      {
-        hint:
-          npmProgramOf(server) === undefined
-            ? "If its config names a version, change the version there."
-            : `Update its npm package: portolan install --update ${alias}`,
-      },
+      { hint: otherUpdateHint(server) },
     );
   }
   const entry = Object.hasOwn(lock.servers, alias) ? lock.servers[alias] : undefined;
@@ -230,7 +261,7 @@ async function updateOne(
       "FORBIDDEN",
       reference.kind === "mcpb"
         ? `${reference.location} differs from the file of ${locked.name}@${locked.version} that portolan.lock records.`
-        : `The registry's metadata of ${locked.name}@${locked.version} no longer matches portolan.lock.`,
+        : `The metadata of ${locked.name}@${locked.version} in the registry no longer matches portolan.lock.`,
       {
         server: alias,
         hint:

@@ -2,6 +2,7 @@
 
 import { basename } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
+import { type FileChange, toFileChange } from "../../catalog/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { createDefinitionStore, defaultDefinitionFolder, updateLock } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
@@ -74,20 +75,26 @@ export async function chooseTools(
   return { approved, refused };
 }
 
-/** Sets the pins of one server: `change` gets the present ones. Stores the definitions for later differences. */
+/** Sets the pins of one server: `change` gets the present ones. Stores the definitions for later differences. Returns the change of the file. */
 export async function writePins(
   lockFile: string,
   { key }: Pick<LiveServer, "key">,
   approved: readonly LintedTool[],
   change: (pins: Readonly<Record<string, string>>) => Readonly<Record<string, string>>,
-): Promise<void> {
-  await updateLock(lockFile, (lock) => {
-    const server = lock.servers[key];
-    const tools = change(server?.tools ?? {});
-    return { ...lock, servers: { ...lock.servers, [key]: { ...server, tools } } };
-  });
+): Promise<FileChange[]> {
+  const changes: FileChange[] = [];
+  await updateLock(
+    lockFile,
+    (lock) => {
+      const server = lock.servers[key];
+      const tools = change(server?.tools ?? {});
+      return { ...lock, servers: { ...lock.servers, [key]: { ...server, tools } } };
+    },
+    (before, after) => changes.push(toFileChange(lockFile, before, after)),
+  );
   const store = createDefinitionStore(await defaultDefinitionFolder());
   for (const { hash, definition } of approved) if (hash !== undefined) await store.save(hash, definition);
+  return changes;
 }
 
 export function toPins(tools: readonly LintedTool[]): Record<string, string> {

@@ -87,10 +87,11 @@ export async function approve(cli: Cli, words: readonly string[], options: Appro
     }
   }
   const { approved, refused } = await chooseTools(cli, name, differing, options);
-  await writePins(lockFile, server, approved, (pins) => ({
+  const written = await writePins(lockFile, server, approved, (pins) => ({
     ...Object.fromEntries(Object.entries(pins).filter(([tool]) => !removed.includes(tool))),
     ...toPins(approved),
   }));
+  cli.changes.push(...written);
   const applied = approved.length + removed.length > 0 ? await applyToGateways(cli) : undefined;
   if (output.form === "json")
     output.json({

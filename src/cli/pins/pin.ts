@@ -86,7 +86,7 @@ async function pinServer(
     }
   }
   const { approved, refused } = await chooseTools(cli, server.server, server.tools, options);
-  await writePins(lockFile, server, approved, () => toPins(approved));
+  cli.changes.push(...(await writePins(lockFile, server, approved, () => toPins(approved))));
   if (output.form === "text")
     output.print(
       [

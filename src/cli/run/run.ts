@@ -79,7 +79,10 @@ async function readScript(file: string, written: string): Promise<string> {
   } catch (cause) {
     const { code, message } = cause as NodeJS.ErrnoException;
     const reason = code === "ENOENT" ? "there is no such file" : message;
-    throw new PortolanError("FILE_FAILED", `The script ${written} cannot be read: ${reason}.`, { cause });
+    throw new PortolanError("FILE_FAILED", `The script ${written} cannot be read: ${reason}.`, {
+      hint: `Name a regular file that you can read, with at most ${SCRIPT_LIMITS.bytes} bytes.`,
+      cause,
+    });
   }
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);

@@ -5,11 +5,12 @@ import type { CommandHost } from "../context.ts";
 import { defineCommand, outputOptions, workspaceOption } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { exitCodes, OUTPUT } from "../output/help.ts";
+import type { PassphraseOptions } from "./passphrase.ts";
 import type { SecretsOptions } from "./secrets.ts";
 import type { UnlockOptions } from "./unlock.ts";
 
 const VAULT = `Vault:
-  A command that needs a locked vault asks for its passphrase at the terminal. The vault then stays unlocked for 15 minutes (set PORTOLAN_VAULT_TIMEOUT to change this time; with 0, it does not stay unlocked): a background process keeps its key in memory, never on disk. portolan secrets lock locks the vault again. On Windows, the vault does not stay unlocked. Without a terminal, set PORTOLAN_VAULT_PASSPHRASE_FILE to the path of a file that contains the passphrase.`;
+  A command that needs a locked vault asks for its passphrase at the terminal. The vault then stays unlocked for 15 minutes. To change this time, set PORTOLAN_VAULT_TIMEOUT to a time such as 30m or 1h; with 0, the vault does not stay unlocked. A background process keeps the key of the vault in memory, never on disk. portolan secrets lock locks the vault again. On Windows, the vault does not stay unlocked. Without a terminal, set PORTOLAN_VAULT_PASSPHRASE_FILE to the path of a file that contains the passphrase.`;
 
 const EXIT_CODES = { 0: "done", 2: "wrong usage or input, or a file that cannot be used" };
 
@@ -128,6 +129,28 @@ export function addSecretsCommands({ program, explain, run, server = [] }: Comma
     examples: ["portolan secrets lock"],
     sections: [
       "Servers that are running keep the secrets that they were started with.",
+      OUTPUT,
+      exitCodes(EXIT_CODES),
+    ],
+  });
+
+  const passphrase = defineCommand(secrets, {
+    name: "passphrase",
+    summary: "change the passphrase of the vault",
+    groups: [outputOptions],
+  })
+    .option("--new-passphrase-file <file>", "a file that contains the new passphrase; it is not asked for")
+    .action((raw: RawOptions & PassphraseOptions) =>
+      run(raw, async (cli) => (await import("./passphrase.ts")).changePassphrase(cli, raw)),
+    );
+  explain(passphrase, {
+    examples: [
+      "portolan secrets passphrase",
+      "PORTOLAN_VAULT_PASSPHRASE_FILE=old portolan secrets passphrase --new-passphrase-file new",
+    ],
+    sections: [
+      "The command asks for the old passphrase, and twice for the new one. It reads the old passphrase from the file that PORTOLAN_VAULT_PASSPHRASE_FILE names, or from the keyring, if there is one. Then it encrypts all secrets of the vault with a new key, in one step. If the keyring has the old passphrase, the command stores the new one there. The vault agent forgets the old key, and running gateways read the vault again.",
+      "The old passphrase still opens copies of the vault from before, such as backups.",
       OUTPUT,
       exitCodes(EXIT_CODES),
     ],

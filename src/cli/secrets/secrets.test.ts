@@ -150,7 +150,7 @@ describe("set", () => {
     let options: SecretStoreOptions | undefined;
     const opening = (given: SecretStoreOptions): SecretStore => open((options = given));
     await expect(setSecret(cli, ["A"], {}, opening)).rejects.toMatchObject({
-      message: "The passphrases were different, so no vault was created and nothing was stored.",
+      message: "The passphrases were different, so nothing was changed or stored.",
     });
     expect(asked).toHaveLength(7);
   });
@@ -182,7 +182,7 @@ test("rm takes several names, and says which of them are not stored", async () =
   const { cli, open, shown } = setup({ tty: true, store });
   await expect(removeSecret(cli, ["A", "C", "B", "A"], {}, open)).rejects.toMatchObject({
     code: "SECRET_MISSING",
-    message: "Neither the keyring nor the vault has a secret C.",
+    message: "Portolan found no secret C to remove in the keyring or the vault.",
   });
   expect(shown().out).toBe("A was removed from the vault.\nB was removed from the vault.\n");
   await expect(removeSecret(cli, ["A=x"], {}, open)).rejects.toMatchObject({ code: "USAGE" });

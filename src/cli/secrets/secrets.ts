@@ -108,8 +108,8 @@ export async function removeSecret(
       cli.output.print(`${name} was removed from the ${removed.join(" and the ")}.`);
   for (const { name } of gone) await noteRemoved(cli, options, { config, name });
   if (missing.length === 0) return 0;
-  const what = missing.length === 1 ? `a secret ${first}` : `the secrets ${missing.join(", ")}`;
-  throw new PortolanError("SECRET_MISSING", `Neither the keyring nor the vault has ${what}.`, {
+  const what = missing.length === 1 ? `no secret ${first}` : `none of the secrets ${missing.join(", ")}`;
+  throw new PortolanError("SECRET_MISSING", `Portolan found ${what} to remove in the keyring or the vault.`, {
     hint:
       didYouMean(
         first,

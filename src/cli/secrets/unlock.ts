@@ -11,6 +11,8 @@ import {
   TIMEOUT_VARIABLE,
   unlockedMs,
 } from "../input/keep-unlocked.ts";
+import { letGatewaysRead } from "./passphrase.ts";
+import { noVault } from "./vault-of-gateway.ts";
 import { askPassphrase } from "../input/secret-input.ts";
 import { isInteractive } from "../input/handlers.ts";
 import { aborted } from "../terminal/interrupt.ts";
@@ -41,7 +43,7 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
     );
   if (!isInteractive(cli))
     throw new PortolanError("USAGE", "The passphrase can be typed only at a terminal.", {
-      hint: "Without a terminal, write the passphrase to a file, and set PORTOLAN_VAULT_PASSPHRASE_FILE to its path.",
+      hint: "Run this command at a terminal. Without a terminal, do not unlock the vault: write the passphrase to a file that only you can read, and set the environment variable PORTOLAN_VAULT_PASSPHRASE_FILE to its path for the commands that use the vault.",
     });
   const agent = await createVaultAgent(io.env, io.platform);
   if (!agent.isSupported && options.keep !== true)
@@ -61,11 +63,10 @@ export async function unlock(cli: Cli, options: UnlockOptions): Promise<number> 
     }),
     report: (diagnostic) => noteDiagnostic(diagnostic, cli),
   });
-  if (!(await store.openVault()))
-    throw new PortolanError("SECRET_STORE_FAILED", "There is no vault yet.", {
-      hint: "To create the vault, store a first secret in it: portolan secrets set <NAME> --to vault",
-    });
+  if (!(await store.openVault())) throw noVault();
   if (options.keep === true) await store.keepVaultPassphrase();
+  // A gateway would try the vault again only after up to half a minute.
+  if (isUnlocked || options.keep === true) await letGatewaysRead(cli);
   if (output.form === "json")
     output.json({ unlocked: isUnlocked, forMs: isUnlocked ? ms : 0, kept: options.keep === true });
   else if (options.keep === true)

@@ -2,19 +2,30 @@
 
 import { isReadableByOthers } from "../../base/files/limited-read.ts";
 import { shellWord } from "../../base/text/command-line.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
 import { createSecretStore, type Environment } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { plainLine } from "../terminal/safe-text.ts";
+import { optionFor } from "../workspace/elsewhere.ts";
 import { envFileOf } from "../workspace/folder.ts";
 import { findNeeds, type NeedingConfig, type SecretNeed } from "./needs.ts";
 
 /** A gateway that starts reads its secrets within this time, also if the vault must not stay unlocked. */
-const START_MS = 60_000;
+export const START_MS = 60_000;
+
+/** The end of the reason why a secret of a locked vault cannot be read. */
+const TO_UNLOCK = / Unlock it at a terminal: .*$/;
 
 /** Names a file with the passphrase of the vault. */
 export const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
+
+/** The error of a command that needs a vault. */
+export function noVault(): PortolanError {
+  return new PortolanError("SECRET_STORE_FAILED", "There is no vault yet.", {
+    hint: "To create the vault, store a first secret in it: portolan secrets set <NAME> --to vault",
+  });
+}
 
 type Config = NeedingConfig & { readonly envFile?: string };
 
@@ -28,8 +39,40 @@ export async function unlockForGateway(cli: Cli, config: Config): Promise<void> 
   if (prompt === undefined) return;
   const envFile = envFileOf(cli) ?? config.envFile;
   const store = createSecretStore({ env: cli.io.env, envFile, promptPassphrase: prompt, report: () => {} });
-  await findNeeds(config, store);
-  passphrase.throwIfCancelled();
+  const needs = await findNeeds(config, store);
+  try {
+    passphrase.throwIfCancelled();
+  } catch (thrown) {
+    throw withOtherServers(thrown, needs, config, cli);
+  }
+}
+
+/** The command that starts the gateway without the servers whose secrets are in the locked vault. */
+function withOtherServers(
+  thrown: unknown,
+  needs: readonly SecretNeed[],
+  { servers, folder }: Config,
+  { io }: Cli,
+): unknown {
+  const locked = new Set(
+    needs.flatMap(({ state, neededBy }) => (state === "unknown" ? neededBy.map(({ server }) => server) : [])),
+  );
+  const used = servers.filter(({ enabled }) => enabled).map(({ alias }) => alias);
+  const others = used.filter((alias) => !locked.has(alias));
+  if (!isPortolanError(thrown) || others.length === 0 || others.length === used.length) return thrown;
+  const without = plainLine(used.filter((alias) => locked.has(alias)).join(", "), 300);
+  const only = others.map((alias) => ` --only ${shellWord(alias)}`).join("");
+  const inFolder = folder === undefined ? "" : optionFor(folder, io);
+  return changedError(thrown, {
+    hint: `To start the gateway without ${without}: portolan serve --daemon${only}${inFolder}`,
+  });
+}
+
+/** Whether the vault must be unlocked before a client starts these servers: nobody can type its passphrase there. */
+export async function needsUnlockedVault(config: Config, env: Environment): Promise<boolean> {
+  const store = createSecretStore({ env, envFile: config.envFile, agent: "off", report: () => {} });
+  const needs = await findNeeds(config, store);
+  return needs.some(({ reason = "" }) => TO_UNLOCK.test(reason));
 }
 
 /** Warns about a passphrase file that other users can read. */
@@ -58,15 +101,17 @@ export async function missingForService(
 function lockedError(reason: string, needs: readonly SecretNeed[]): PortolanError {
   const names = needs.filter(({ state }) => state === "unknown").map(({ name }) => plainLine(name, 80));
   // A vault that is unlocked for some time is locked again when the service starts.
-  const why = reason.replace(/ Unlock it at a terminal: .*$/, "");
-  const needsPassphrase = why !== reason || reason.includes("passphrase");
+  const why = reason.replace(TO_UNLOCK, "");
+  const isLocked = why !== reason;
   return new PortolanError(
     "SECRET_STORE_FAILED",
-    `The service could not read these secrets at its start: ${names.join(", ")}. ${needsPassphrase ? "A service cannot ask you for the passphrase of the vault." : why}`,
+    `The service could not read these secrets at its start: ${names.join(", ")}. ${isLocked ? "A service cannot ask you for the passphrase of the vault." : why}`,
     {
-      hint: !needsPassphrase
-        ? "Find the cause: portolan secrets check"
-        : "Write the passphrase of the vault to a file that only you can read: portolan service install --passphrase-file <file>. Or, if this computer has a keyring, store it there: portolan secrets unlock --keep",
+      hint: isLocked
+        ? "Write the passphrase of the vault to a file that only you can read: portolan service install --passphrase-file <file>. Or, if this computer has a keyring, store it there: portolan secrets unlock --keep"
+        : reason.includes("passphrase")
+          ? "Write the right passphrase into the file of --passphrase-file, or store it in the keyring: portolan secrets unlock --keep"
+          : "Find the cause: portolan secrets check",
     },
   );
 }

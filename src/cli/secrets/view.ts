@@ -124,7 +124,7 @@ function describeWithheld({ grants = [] }: SecretNeed): string[] {
 }
 
 function columnOf(names: readonly string[]): number {
-  return Math.min(32, Math.max(0, ...names.map((name) => displayWidth(name))));
+  return Math.min(64, Math.max(0, ...names.map((name) => displayWidth(name))));
 }
 
 function pad(text: string, column: number): string {

@@ -55,7 +55,10 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
   driverCodeOption(gatewayOptions(serve))
     .option("--show-token", "show the token on a terminal, and in the lines to paste into clients")
     .option("--new-token", "create a new token; the gateway then refuses clients with the old token")
-    .option("--daemon", "start the gateway in the background, and wait until it is ready or has failed")
+    .option(
+      "--daemon",
+      "start the gateway in the background, and wait until it accepts connections or has failed",
+    )
     .option("--log-format <format>", "pretty, text or json (default: pretty on a terminal, else text)")
     .option("--log-file <file>", "write the log to this file, which is rotated, in place of stderr")
     .option(
@@ -84,7 +87,8 @@ export function addServeCommands({ program, explain, run, server }: CommandHost)
         { ...raw, text: raw.json !== true },
         async (cli) => (await import("./serve.ts")).serve(cli, { words, server }, raw),
         {
-          cancelling: "Stopping. Press Ctrl-C again to quit immediately.",
+          // The log of the gateway reports it in its own format.
+          cancelling: "",
           // A service that stops on request has succeeded. SIGHUP reloads.
           exitCodes: { SIGINT: 130, SIGTERM: 0 },
         },

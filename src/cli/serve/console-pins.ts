@@ -48,11 +48,11 @@ export async function approvePins(workspace: OpenedWorkspace, params: JsonObject
   const gone = (Array.isArray(removed) ? removed : []).filter((tool) => live.removed.includes(String(tool)));
   // A page cannot show hidden characters as a terminal does, so that they are approved there.
   for (const tool of chosen) refuseCritical(found.server, tool, workspace);
-  await writePins(lockFile(workspace), live, chosen, (before) => ({
+  const written = await writePins(lockFile(workspace), live, chosen, (before) => ({
     ...Object.fromEntries(Object.entries(before).filter(([tool]) => !gone.includes(tool))),
     ...toPins(chosen),
   }));
-  await workspace.reload();
+  await workspace.reload(written);
   return { approved: chosen.map((tool) => tool.name), removed: gone };
 }
 

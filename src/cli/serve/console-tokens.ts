@@ -3,7 +3,7 @@
 import type { OpenedWorkspace } from "../../hub/index.ts";
 import { createTokenCounter, type TokenCounter } from "../tokens/counter.ts";
 import { createReport, type TokenReport } from "../tokens/report.ts";
-import { placeIn, readCalled } from "../tokens/tokens.ts";
+import { readCalled } from "../tokens/tokens.ts";
 
 /** Loads the tokenizer. The counter is kept, because it caches the counts of definitions. */
 export async function createTokenReader(workspace: OpenedWorkspace): Promise<() => Promise<TokenReport>> {
@@ -22,5 +22,5 @@ async function readTokens(workspace: OpenedWorkspace, counter: TokenCounter): Pr
     return { server, own, definition };
   });
   const called = await readCalled({ gateway: workspace.gateway.settings, folder: config.folder });
-  return createReport(offered, counter, called, placeIn(config.servers));
+  return createReport(offered, counter, called, config.servers);
 }

@@ -43,6 +43,7 @@ export async function openServeConsole(
       servers: workspace.hub.members.map(({ alias }) => alias),
       problems: gateway?.settingsProblem === undefined ? [] : [gateway.settingsProblem],
     }),
+    // A web page cannot declare a config file as trusted.
     reload: async () => (await gateway?.reload()) ?? { hasFiles: false, problems: [] },
     approvals: () => gateway?.approvals,
     methods: {

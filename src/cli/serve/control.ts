@@ -3,7 +3,7 @@
 import { join } from "node:path";
 import { RotatingFile } from "../../base/files/rotating-file.ts";
 import { type ControlServer, logFolder, serveControl } from "../../control/index.ts";
-import { toPortolanError } from "../../errors/index.ts";
+import { type Diagnostic, hintedMessage, locatedMessage, toPortolanError } from "../../errors/index.ts";
 import type { OpenedGateway } from "../../gateway/index.ts";
 import type { LogLine } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
@@ -40,6 +40,8 @@ export async function openControl(
   { path, kind, url, log, stop, isPartial, consoleLink, keepsLogs, isRequired, warn }: ControlOptions,
 ): Promise<ControlServer | undefined> {
   if (path === undefined) return undefined;
+  const untrusted = (): readonly Diagnostic[] =>
+    gateway.diagnostics.filter(({ code }) => code === "FILE_UNTRUSTED");
   try {
     if (keepsLogs) writeServerLogs(gateway, path);
     return await serveControl({
@@ -47,14 +49,21 @@ export async function openControl(
       ...{ version: cli.io.version, workspace: gateway.workspace },
       approvals: () => gateway.approvals,
       serveClient: (input, output) => gateway.serveStdio(input, output),
-      reload: () => gateway.reload(),
+      reload: (changes) => gateway.reload(changes),
       budgets: () => gateway.budgets,
       callers: () => callersIn(gateway.settings),
-      problems: () => (gateway.settingsProblem === undefined ? [] : [gateway.settingsProblem]),
+      problems: () => [
+        ...untrusted().map((one) => locatedMessage({ ...one, message: hintedMessage(one) })),
+        ...(gateway.settingsProblem === undefined ? [] : [gateway.settingsProblem]),
+      ],
+      untrustedFiles: () => untrusted().flatMap(({ file }) => file ?? []),
     });
   } catch (thrown) {
     if (isRequired) throw thrown;
-    warn(`Other commands cannot find this gateway: ${toPortolanError(thrown).message}`);
+    const { message, hint } = toPortolanError(thrown);
+    warn(
+      `The gateway serves its clients, but other portolan commands (status, logs, approve, stop) cannot find it: ${message.replace(/\.$/, "")}. ${hint}`,
+    );
     return undefined;
   }
 }

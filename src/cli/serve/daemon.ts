@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { shellWord } from "../../base/text/command-line.ts";
-import { logFolder, type RunningGateway } from "../../control/index.ts";
+import { logFolder, type RunningGateway, unwritableFolder } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { type BackgroundProgram, startBackground } from "../../process/index.ts";
@@ -59,7 +59,7 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   const servers = served.config.servers.filter(({ alias }) => only?.includes(alias) !== false);
   await unlockForGateway(cli, { ...served.config, servers });
   const log = options.logFile ?? join(await logFolder(path), "gateway.log");
-  const { started, logStart } = await start(cli, log);
+  const { started, logStart } = await start(cli, log, openLog(log, options));
   const stop = (): void => void process.kill(started.pid, "SIGTERM");
   const gateway = await withSpinner(cli, async (spinner) => {
     spinner.start("starting the gateway");
@@ -81,7 +81,22 @@ interface Start {
   readonly logStart: number;
 }
 
-async function start(cli: Cli, log: string): Promise<Start> {
+/** Errors before the log begins, and crashes, are written to the same file. */
+function openLog(log: string, { logFile }: ServeOptions): number {
+  const folder = dirname(log);
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    return openSync(log, "a", 0o600);
+  } catch (error) {
+    const other =
+      logFile === undefined
+        ? "On Linux, XDG_STATE_HOME sets another folder for Portolan's logs."
+        : "--log-file sets the path of the log.";
+    throw unwritableFolder(folder, error, other);
+  }
+}
+
+async function start(cli: Cli, log: string, output: number): Promise<Start> {
   const own = process.argv.slice(2);
   const cut = own.indexOf("--");
   const [script = ""] = process.argv.slice(1, 2);
@@ -90,9 +105,6 @@ async function start(cli: Cli, log: string): Promise<Start> {
       word !== "--daemon" && word !== "--json" && word !== "--log-file" && all[index - 1] !== "--log-file",
   );
   const args = [...given, "--log-file", log];
-  mkdirSync(dirname(log), { recursive: true, mode: 0o700 });
-  // Errors before the log begins, and crashes, are written to the same file.
-  const output = openSync(log, "a", 0o600);
   try {
     const { cwd } = cli.io;
     const logStart = fstatSync(output).size;

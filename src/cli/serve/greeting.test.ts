@@ -35,3 +35,15 @@ it("has the link to the console in a line of its own, which fits a terminal", ()
   const shown = greetingText({ ...greeting, console }, createColors(false), 80);
   expect(shown).toContain(`\n  ${console}\n`);
 });
+
+it("has a placeholder for the token of a caller, not the gateway's own token, if there are callers", () => {
+  const token = { value: "ptl_1", shown: true, created: true, wanted: false, command: "portolan token" };
+  const settings = { callers: [{ name: "alice", token: "t-1" }, { name: "dev" }] };
+  const shown = greetingText({ ...greeting, token, settings }, createColors(false), undefined);
+  expect(shown).toContain(
+    "Callers: alice, dev. Give each person the token of their caller; the gateway's own token has all rights.",
+  );
+  expect(shown).toContain('--header "Authorization: Bearer <token of the caller>"');
+  expect(shown).not.toContain("Bearer ptl_1");
+  expect(shown).not.toContain("t-1");
+});

@@ -11,8 +11,9 @@ import type { Colors } from "../terminal/colors.ts";
 import { count, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 
-/** Placeholder for a token that is not shown. */
+/** Placeholders for a token that is not shown. */
 const TOKEN_PLACE = "<token>";
+const CALLER_TOKEN_PLACE = "<token of the caller>";
 
 export interface Greeting {
   /** The URL without a path. */
@@ -134,7 +135,13 @@ export function greetingText(
   form: "page" | "lines" = "page",
 ): string {
   const { url, servers, token, workspaceOption } = greeting;
-  const known = token?.shown === true ? { shown: token.value } : { command: token?.command ?? "" };
+  const callers = (greeting.settings.callers ?? []).map(({ name }) => plainLine(name, 60));
+  const known =
+    callers.length > 0
+      ? { shown: CALLER_TOKEN_PLACE }
+      : token?.shown === true
+        ? { shown: token.value }
+        : { command: token?.command ?? "" };
   const access = { url: `${url}/mcp`, token: token === undefined ? undefined : known };
   const width = Math.max(...servers.map(({ alias }) => displayWidth(plainLine(alias, 40))), 0);
   const failed = servers.find(({ error }) => error !== undefined);
@@ -157,12 +164,18 @@ export function greetingText(
     ({ client, file, text }) =>
       `${colors.bold(client)}${file === undefined ? "" : colors.dim(` in ${file}`)}\n  ${text}`,
   );
+  const advice = lines.length === 0 || callers.length > 0 ? "" : `; replace ${TOKEN_PLACE} below with it`;
   return [
     about.join("\n"),
-    wrap(
-      tokenText(token, colors, lines.length === 0 ? "" : `; replace ${TOKEN_PLACE} below with it`),
-      columns,
-    ),
+    wrap(tokenText(token, colors, advice), columns),
+    ...(callers.length === 0 || token === undefined
+      ? []
+      : [
+          wrap(
+            `${colors.bold("Callers:")} ${callers.join(", ")}. Give each person the token of their caller; the gateway's own token has all rights.`,
+            columns,
+          ),
+        ]),
     ...toCopy,
     ...connectLine(greeting, colors).map((line) => wrap(line, columns)),
   ].join("\n\n");

@@ -1,12 +1,12 @@
 // Log of `portolan serve`: text for a person at a terminal, or one dated line for each event, as text or as JSON.
 
 import { RotatingFile } from "../../base/files/rotating-file.ts";
-import type { Diagnostic, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, hintedMessage, locatedMessage, type PortolanError } from "../../errors/index.ts";
 import type { HubEvent } from "../../hub/index.ts";
 import type { LogFormat } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { describeDiagnostic, diagnosticLine, noteDiagnostic } from "../output/diagnostic.ts";
-import { describeEvent, formatTime } from "../output/event.ts";
+import { describeEvent, describeUndated, formatTime } from "../output/event.ts";
 import { describeError } from "../output/output.ts";
 import { createColors } from "../terminal/colors.ts";
 import { plainLine, toJsonText } from "../terminal/safe-text.ts";
@@ -89,14 +89,21 @@ function lineLog(cli: Cli, { format, file, stdio }: ServeLogOptions): ServeLog {
   };
   return {
     event(event) {
-      if (format === "json") write(toJsonText({ level: levelOf(event), ...event }));
-      else write(describeEvent(event, colors).replaceAll("\n", " "));
+      if (format === "json") {
+        const message = describeUndated(event, createColors(false));
+        return write(toJsonText({ level: levelOf(event), message, ...event }));
+      }
+      write(describeEvent(event, colors).replaceAll("\n", " "));
     },
     note: (text) => line("info", "gateway.note", text),
     diagnostic(diagnostic) {
       const { severity, hint } = diagnostic;
       if (severity !== "error" && !options.verbose && (stdio || severity === "info")) return;
-      const text = `${diagnosticLine(diagnostic, (same) => same)}${hint === undefined ? "" : ` ${hint}`}`;
+      // In JSON, `level` is the severity, and `diagnostic` has the code.
+      const text =
+        format === "json"
+          ? locatedMessage({ ...diagnostic, message: hintedMessage(diagnostic) })
+          : `${diagnosticLine(diagnostic, (same) => same)}${hint === undefined ? "" : ` ${hint}`}`;
       line(severity, "gateway.diagnostic", text, { diagnostic });
     },
     greet(greeting) {

@@ -56,6 +56,10 @@ export async function serveOwn(
   const logFormat = options.logFormat ?? settings.logFormat;
   const format = logFormat ?? (io.stderr.isTTY === true ? "pretty" : "text");
   const log = openServeLog(cli, { ...options, logFormat });
+  void aborted(interrupt.signal).then(() => {
+    // Only Ctrl-C ends with this code.
+    if (interrupt.exitCode === 130) log.note("Stopping. Press Ctrl-C again to quit immediately.");
+  });
   const report = log.diagnostic;
   // Without a token nothing is stored: a key of this process signs states and task ids.
   const needsToken = !options.stdio && settings.auth !== "none";
@@ -140,6 +144,7 @@ export async function serveOwn(
       const { input, output: written } = client ?? { input: process.stdin, output: process.stdout };
       const done = gateway.serveStdio(input, written);
       controlled = await control("stdio");
+      io.beginServing();
       await Promise.race([done, ended]);
       return 0;
     }
@@ -154,6 +159,7 @@ export async function serveOwn(
     await greet(cli, log, gateway, { ...options, access, settings, url, served, site });
     events.begin(servedServers(gateway.workspace));
     controlled = await control("http", `${reachable(url, settings)}/mcp`);
+    io.beginServing();
     await ended;
     isStopping = true;
     if (format !== "pretty") log.note("The gateway is stopping.");

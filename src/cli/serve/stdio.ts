@@ -5,8 +5,9 @@ import process from "node:process";
 import { Duplex, PassThrough } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import { connectAsClient, relay, type RunningGateway } from "../../control/index.ts";
-import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, isPortolanError, PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { computerOf, pathLabel } from "../workspace/folder.ts";
 import { gatewayLabel, startingOption } from "../workspace/running.ts";
 import { openServeLog } from "./log.ts";
 import type { ServeOptions } from "./options.ts";
@@ -20,16 +21,29 @@ const POLL_MS = 250;
 
 export async function serveStdio(cli: Cli, words: Words, options: ServeOptions): Promise<number> {
   const path = servedPath(words, cli);
+  const { stdin, stdout } = process;
   // A relay needs none of it.
   const serveOwn = async (client?: ClientStreams): Promise<number> =>
     (await import("./own-servers.ts")).serveOwn(cli, words, options, client);
+  const serveClient = async (): Promise<number> => {
+    try {
+      return await serveOwn();
+    } catch (thrown) {
+      // A person at a terminal sends no requests.
+      if (stdin.isTTY) throw thrown;
+      const { refuseClient } = await import("./refuse-client.ts");
+      const error = await withFullPaths(cli, toPortolanError(thrown));
+      await refuseClient({ input: stdin, output: stdout }, error, cli.interrupt.signal);
+      throw error;
+    }
+  };
   // A server of the command line belongs to no workspace, so no other gateway serves it.
-  if (path === undefined) return serveOwn();
+  if (path === undefined) return serveClient();
   const log = openServeLog(cli, options);
   const first = await firstLink(cli, path, options);
   if ("reason" in first) {
     log.note(`This process starts servers of its own: ${first.reason}.`);
-    return serveOwn();
+    return serveClient();
   }
   log.note(
     `Relaying to the gateway ${gatewayLabel(first.gateway)}, whose servers all clients share. With --standalone, this process would start servers of its own.`,
@@ -40,8 +54,10 @@ export async function serveStdio(cli: Cli, words: Words, options: ServeOptions):
     if (own !== undefined)
       throw new PortolanError(
         "CONNECTION_CLOSED",
-        "portolan serve --stdio has stopped: the gateway was lost, and the servers that this process started instead have ended.",
-        { hint: "Restart the MCP server portolan in your client." },
+        "portolan serve --stdio has stopped: the gateway has stopped, and the servers that this process started instead have ended or could not start.",
+        {
+          hint: "Restart the MCP server portolan in your client. If it fails again, run portolan validate in the folder of the workspace.",
+        },
       );
     const link = next ?? (await nextLink(cli, path, signal, (text) => log.note(text)));
     next = undefined;
@@ -55,7 +71,6 @@ export async function serveStdio(cli: Cli, words: Words, options: ServeOptions):
     void own.then(() => output.end()).catch(() => output.destroy());
     return Duplex.from({ writable: input, readable: output });
   };
-  const { stdin, stdout } = process;
   try {
     await relay({ input: stdin, output: stdout, connect, signal: cli.interrupt.signal });
   } finally {
@@ -120,4 +135,13 @@ async function nextLink(
 
 function messageOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The person who reads an error in an MCP client does not know the working folder of the client's command. */
+async function withFullPaths(cli: Cli, error: PortolanError): Promise<PortolanError> {
+  const { diagnostics } = error.data;
+  if (error.code !== "FILE_INVALID" || !Array.isArray(diagnostics)) return error;
+  const { configError } = await import("../output/diagnostic.ts");
+  const { home } = computerOf(cli.io, cli.io.cwd);
+  return configError(diagnostics as Diagnostic[], { ...cli, label: (path) => pathLabel(path, { home }) });
 }

@@ -21,7 +21,10 @@ test("a systemd unit starts, reloads and restarts the gateway, with every word q
   expect(unit).toContain("ExecReload=/bin/kill -HUP $MAINPID\n");
   expect(unit).toContain('Environment="PATH=/usr/bin:/home/me/100%%/bin"\n');
   expect(unit).toContain("WorkingDirectory=/home/me/my project\n");
-  expect(unit).toContain("Restart=on-failure\n");
+  expect(unit).toContain("Restart=on-failure\nRestartSec=5\n");
+  // A config that cannot be used fails again; system units, such as network-online.target, have no effect on user units.
+  expect(unit).toContain("RestartPreventExitStatus=2\n");
+  expect(unit).not.toContain("network-online");
   expect(unit).toContain("WantedBy=default.target\n");
 });
 

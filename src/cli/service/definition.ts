@@ -31,7 +31,6 @@ export function systemdUnit({ path, words, folder, env }: ServiceDefinition): st
   const environment = Object.entries(env).map(([name, value]) => `Environment=${quoted(`${name}=${value}`)}`);
   return `[Unit]
 Description=Portolan gateway of ${specifiers(oneLine(path))}
-After=network-online.target
 
 [Service]
 Type=exec
@@ -41,6 +40,8 @@ WorkingDirectory=${specifiers(folder)}
 ${environment.join("\n")}
 Restart=on-failure
 RestartSec=5
+# Exit code 2: wrong options, a config that cannot be used, or a port that is taken. Another start would fail in the same way.
+RestartPreventExitStatus=2
 # The gateway stops its servers itself, in less than five seconds.
 KillMode=mixed
 TimeoutStopSec=15

@@ -13,6 +13,9 @@ import { WORKSPACE, exitCodes } from "../output/help.ts";
 
 const GROUPS: readonly OptionGroup[] = [...workspaceServerOptions, standaloneOption];
 
+const TOOLS = `Tools:
+  status counts the tools that the servers offer to clients of the gateway. It does not count the tools that the gateway adds (resources_as_tools, prompts_as_tools, login), and it ignores the rules of single callers. Some servers offer tools only to clients that have a language model (sampling) or folders (roots). If no gateway runs, portolan status starts the servers as the gateway would, and counts these tools. portolan list and portolan call start the servers as a client without a language model, and with folders only with --root, so that portolan list can show fewer tools.`;
+
 export function addStatusCommands({ program, explain, run }: CommandHost): void {
   const status = defineCommand(program, {
     name: "status",
@@ -34,6 +37,7 @@ export function addStatusCommands({ program, explain, run }: CommandHost): void 
     ],
     sections: [
       WORKSPACE,
+      TOOLS,
       exitCodes({
         0: "all servers and drivers can be used",
         2: "wrong usage, or a config file that cannot be used",

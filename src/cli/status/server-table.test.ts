@@ -15,7 +15,7 @@ const server = (alias: string, more: Partial<ServerHealth> = {}): ServerHealth =
   restarts: 0,
   ...more,
 });
-const FAILED = { code: "SERVER_START_FAILED", message: "it failed", hint: "" } as const;
+const FAILED = { change: "config", code: "SERVER_START_FAILED", message: "it failed", hint: "" } as const;
 const unpinned = {
   mode: "enforce",
   problem: { kind: "unpinned", message: "", hint: "" },
@@ -29,10 +29,11 @@ it.each<[string, ServerHealth[]]>([
     [server("a", { withheld: 1 })],
   ],
   [
-    "All 2 servers are up. 1 server runs with an earlier configuration or process. See why: portolan why b. 1 tool is withheld (not offered). Review: portolan pins diff a",
+    "All 2 servers are up. 1 server runs with an earlier configuration, process or secret. See why: portolan why b. 1 tool is withheld (not offered). Review: portolan pins diff a",
     [server("a", { withheld: 1 }), server("b", { failedReplacement: FAILED })],
   ],
   ["0 of 1 server is up. See why: portolan why a", [server("a", { state: "blocked" })]],
+  ["0 of 1 server is up.", [server("a", { error: { code: "TIMEOUT", message: "no answer", hint: "" } })]],
   [
     "All 2 servers are up. 3 tools are withheld (not offered). Review: portolan pins",
     [server("a", { withheld: 1 }), server("b", { withheld: 2 })],

@@ -62,7 +62,9 @@ export function summarize(servers: readonly ServerHealth[]): string {
   const enabled = servers.filter(({ state }) => state !== "disabled");
   if (enabled.length === 0)
     return servers.length === 1 ? "The server is disabled." : "All servers are disabled.";
-  const up = enabled.filter(({ state }) => state === "ready" || state === "idle").length;
+  const up = enabled.filter(
+    ({ state, error }) => state === "idle" || (state === "ready" && error === undefined),
+  ).length;
   const words = enabled.length === 1 ? "server is" : "servers are";
   const down = enabled.find(({ state }) => DOWN.has(state));
   const more = down === undefined ? "" : ` See why: portolan why ${down.alias}`;
@@ -83,7 +85,7 @@ function describeOutdated(servers: readonly ServerHealth[]): string {
   const [first] = outdated;
   if (first === undefined) return "";
   const runs = outdated.length === 1 ? "runs" : "run";
-  return `${count(outdated.length, "server")} ${runs} with an earlier configuration or process. See why: portolan why ${first.alias}`;
+  return `${count(outdated.length, "server")} ${runs} with an earlier configuration, process or secret. See why: portolan why ${first.alias}`;
 }
 
 function describeWithheld(servers: readonly ServerHealth[]): string {
@@ -150,7 +152,10 @@ function details(
       `The server is not ready yet: ${plainLine(installing.what, 200)} (began ${formatAge(now - Date.parse(installing.since))}). This can take minutes. Run portolan status again.`,
     );
   if (error !== undefined) {
-    add(`${plainLine(error.message, 500)} [${error.code}]`, statePaint(state, colors));
+    add(
+      `${plainLine(error.message, 500)} [${error.code}]`,
+      state === "ready" ? colors.red : statePaint(state, colors),
+    );
     if (error.hint !== "") add(`hint ${plainLine(error.hint, 500)}`);
     if (retrying === true) add("Portolan is trying to start the server again.");
   } else if (state === "starting" && installing === undefined)

@@ -2,7 +2,7 @@
 
 import type { DriverReport } from "../../contracts/index.ts";
 import type { RunningGateway } from "../../control/index.ts";
-import type { Diagnostic } from "../../errors/index.ts";
+import { type Diagnostic, hintedMessage } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { withGateway } from "../control/find.ts";
@@ -14,6 +14,7 @@ import { plainLine } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { brokenDrivers, diagnosticsAbout } from "../workspace/left-out.ts";
+import { SHORT_WAIT_MS } from "../workspace/open.ts";
 import { BROKEN, loadSourceOrRunning, withServers } from "../workspace/running.ts";
 import { rightsIn, type Source, sourceNote } from "../workspace/source.ts";
 import { describeBudgets } from "./budgets.ts";
@@ -29,7 +30,7 @@ import { checkStart, refuseCrashed, requireUsable, type StatusOptions } from "./
 import { describeStatus, summarize } from "./server-table.ts";
 
 const WAIT_MS = 60_000;
-/** Exit code for config files with errors. */
+/** Exit code for config files with errors, and for files whose changes the gateway ignores. */
 const INVALID = 2;
 
 export async function status(
@@ -42,10 +43,12 @@ export async function status(
   const source = await loadSourceOrRunning(cli, false);
   await refuseCrashed(cli, source.path);
   const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
-  const waitMs = options.waitMs ?? options.limits.requestTimeoutMs ?? WAIT_MS;
+  const wantedMs = options.waitMs ?? options.limits.requestTimeoutMs;
+  const waitMs = wantedMs ?? WAIT_MS;
   const beforeStart = (gateway?: RunningGateway): Promise<void> =>
     checkStart(cli, source, gateway, requested);
-  const open = { only, waitMs, showsSource: true, asGateway: true, beforeStart };
+  const gatewayWaitMs = wantedMs ?? SHORT_WAIT_MS;
+  const open = { only, waitMs, gatewayWaitMs, showsSource: true, asGateway: true, beforeStart };
   return withServers(
     cli,
     source,
@@ -57,23 +60,27 @@ export async function status(
       const own = contractsOf(source)?.alias;
       // Contracts that are not ready by now are not waited for any longer.
       const isOpen = servers.some(({ alias, state }) => alias === own && state === "ready");
-      const registered = isOpen ? withLeftOut(await readDrivers(waitMs), source) : [];
+      const registered = isOpen
+        ? withLeftOut(await readDrivers(gateway === undefined ? waitMs : gatewayWaitMs), source)
+        : [];
       const reports = only === undefined || isOpen ? withBroken(registered, source) : [];
       const drivers = reports.map((report) => toRow(report, source, diagnostics()));
       const idle = drivers.filter(({ state }) => !state.serves);
       const logins = await readLogins(cli, source.config.servers);
       const needsLogin = servers.filter(({ error }) => error?.code === "AUTH_REQUIRED");
       const isUp = alive || (needsLogin.length > 0 && servers.every(isUpWith(needsLogin)));
-      // The servers work, but the record of what they did cannot be trusted.
-      const isDamaged = diagnostics().some(({ code }) => code === "AUDIT_DAMAGED");
-      const healthy = alive && idle.length === 0 && !isDamaged;
+      // The servers work, but the record of what they did cannot be trusted, or cannot be written.
+      const isUnaudited = diagnostics().some(
+        ({ code }) => code === "AUDIT_DAMAGED" || code === "AUDIT_FAILED",
+      );
+      const healthy = alive && idle.length === 0 && !isUnaudited;
       // When only logins are missing, the exit code says so.
       const exit =
-        source.isBroken === true
+        source.isBroken === true || gateway?.untrustedFiles !== undefined
           ? INVALID
           : healthy
             ? 0
-            : isUp && !isDamaged && idle.every(({ state }) => state.login)
+            : isUp && !isUnaudited && idle.every(({ state }) => state.login)
               ? LOGIN_NEEDED
               : DOWN;
       if (output.form === "json") {
@@ -100,6 +107,8 @@ export async function status(
       const shown = diagnostics().filter(
         (one) => options.verbose || one.severity !== "info" || skipped.has(one),
       );
+      // Settings that the gateway refused are a diagnostic too.
+      const told = new Set(shown.map(hintedMessage));
       const explained = new Set([
         ...shown.map(({ server }) => server),
         ...brokenDrivers(source, undefined).keys(),
@@ -142,7 +151,9 @@ export async function status(
         ...(shown.length === 0
           ? []
           : [shown.map((one) => describeDiagnostic(one, { colors, width, label })).join("\n")]),
-        ...(gateway?.problems ?? []).map((problem) => colors.yellow(wrap(plainLine(problem, 1_000), width))),
+        ...(gateway?.problems ?? [])
+          .filter((problem) => !told.has(problem))
+          .map((problem) => colors.yellow(wrap(plainLine(problem, 1_000), width))),
         ...(servers.length === 0 ? [] : [wrap(summary.join(" "), width)]),
       ];
       output.print(parts.join("\n\n"));
@@ -164,7 +175,7 @@ function describeKnown(login: LoginState | undefined): string | undefined {
 
 function isUpWith(excused: readonly ServerHealth[]): (server: ServerHealth) => boolean {
   const fine = new Set(["ready", "idle", "disabled"]);
-  return (server) => excused.includes(server) || fine.has(server.state);
+  return (server) => excused.includes(server) || (fine.has(server.state) && server.error === undefined);
 }
 
 /** Adds drivers that were not registered; the reason is among the diagnostics. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { findNamed, type OtherNames } from "./find-named.ts";
+import { findNamed, type OtherNames, toolNotFound } from "./find-named.ts";
 
 const others: Readonly<Record<string, OtherNames>> = {
   full_a: { also: ["a.x"], own: { server: "a", name: "x" } },
@@ -22,4 +22,12 @@ test("a listed name goes before the own name of another tool", () => {
 
 test("an own name that two servers have is refused with both", () => {
   expect(() => find("x")).toThrow('2 servers have a tool "x": a, b.');
+});
+
+test("the hint about an unknown tool lists each tool once, in the form that the user typed", () => {
+  const tools = [{ name: "mcp_remote_echo" }];
+  const others = () => ({ own: { server: "remote", name: "echo" }, also: ["remote.echo"] });
+  const hint = (typed: string): string => toolNotFound(typed, "remote", tools, () => undefined, others).hint;
+  expect(hint("remote.zzzzzzzzz")).toBe("There is: remote.echo.");
+  expect(hint("zzzzzzzzz")).toBe("There is: echo.");
 });

@@ -54,9 +54,11 @@ export function toolNotFound(
   otherNames?: (kind: "tool" | "prompt", listed: string) => OtherNames,
 ): PortolanError {
   const name = withoutServer(typed, server);
-  const names = tools.flatMap((tool) => {
+  const names = tools.map((tool) => {
     const { own, also = [] } = otherNames?.("tool", tool.name) ?? {};
-    return [tool.name, own?.name ?? tool.name, ...also];
+    return [own?.name ?? tool.name, tool.name, ...also];
   });
-  return unknownTool({ server, name, known: names, reason: reason(name) });
+  const prefix = name === typed ? "" : `${server}.`;
+  const listed = names.map(([own]) => `${prefix}${own}`);
+  return unknownTool({ server, name, known: names.flat(), listed, reason: reason(name) });
 }

@@ -1,6 +1,7 @@
 // Target resolution: finds the server, or the servers, that the words of a command line name.
 
-import { didYouMean, PortolanError } from "../../errors/index.ts";
+import { askAbout, didYouMean, PortolanError, suggest } from "../../errors/index.ts";
+import { DEFAULT_NAMING } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
 import { elsewhereHint, withElsewhere } from "../workspace/elsewhere.ts";
@@ -22,14 +23,23 @@ import {
 } from "./resolve-in-file.ts";
 import { hasScheme, isUnknownTarget, type Target } from "./target.ts";
 
+type NamedTarget = Exclude<ResolvedTarget, DirectTarget>;
+
+interface DirectTarget {
+  readonly kind: "direct";
+  readonly direct: Target;
+  readonly rest: readonly string[];
+}
+
 export type ResolvedTarget =
-  | { readonly kind: "direct"; readonly direct: Target; readonly rest: readonly string[] }
+  | DirectTarget
   /** One server of the workspace; its tools are listed by their own names. */
   | {
       readonly kind: "server";
       readonly source: Source;
       readonly alias: string;
       readonly rest: readonly string[];
+      readonly program?: DirectTarget;
     }
   /** Several servers of the workspace, or all of them; their tools are listed by full names. */
   | {
@@ -37,16 +47,17 @@ export type ResolvedTarget =
       readonly source: Source;
       readonly only: readonly string[] | undefined;
       readonly rest: readonly string[];
+      /** The program on PATH of this name, if no server has such a tool. */
+      readonly program?: DirectTarget;
     };
 
-const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 /** `alias.name`, where the name may have a path, as prompts of a skill do. */
 const DOTTED = /^[A-Za-z0-9_-]+\.[A-Za-z0-9_-][A-Za-z0-9_.-]*(?:\/[A-Za-z0-9_.-]+)+$/;
 /** The end of a full name that was too long for the naming template. */
 const CUT_NAME = /^(.+)_[0-9a-f]{8}$/;
 const CALL_HEAD = /^\s*(?:function\s+)?["']?([A-Za-z0-9_][A-Za-z0-9_./-]*)["']?\s*\(/;
 
-/** For `list`: no word, an alias, a contract, a target, or a config file. */
+/** For `list`: no word, an alias, `alias.name`, a contract, a target, or a config file. */
 export async function resolveServer(words: Words, cli: Cli): Promise<ResolvedTarget> {
   if (words.server !== undefined) return asDirect(words, cli);
   const file = await takeFile(words, cli);
@@ -58,12 +69,23 @@ export async function resolveServer(words: Words, cli: Cli): Promise<ResolvedTar
   return lookUp(first, words, cli, (source) => {
     const server = findServer(source, first);
     if (server !== undefined) return { kind: "server", source, alias: server.alias, rest };
-    return contractIn(source, first, words.words);
+    const contract = contractIn(source, first, words.words);
+    if (contract !== undefined) return contract;
+    const dotted = serverBefore(source, first);
+    return dotted && { kind: "server", source, alias: dotted.alias, rest: words.words };
   });
 }
 
-/** For `call` and `prompt`: `alias.name`, a full name, a unique name, or an alias, target or config file and a name. */
-export async function resolveName(words: Words, cli: Cli, missing: PortolanError): Promise<ResolvedTarget> {
+/**
+ * For `call` and `prompt`: `alias.name`, a full name, a unique name, or an alias, target or config file and a name.
+ * `isTool`: for `call`, whose arguments need no name, so that a second word does not make the first one a target.
+ */
+export async function resolveName(
+  words: Words,
+  cli: Cli,
+  missing: PortolanError,
+  { isTool = false }: { readonly isTool?: boolean } = {},
+): Promise<ResolvedTarget> {
   if (words.server !== undefined) return asDirect(words, cli);
   const file = await takeFile(words, cli);
   const [first] = file?.rest ?? words.words;
@@ -82,7 +104,8 @@ export async function resolveName(words: Words, cli: Cli, missing: PortolanError
     (source) =>
       findName(source, name, words.words) ??
       (isAlone(words) ? bareName(source, name, words.words, cli) : undefined),
-    (source) => bareName(source, name, words.words, cli),
+    (source, direct) =>
+      direct === undefined || isTool ? bareName(source, name, words.words, cli) : undefined,
   );
 }
 
@@ -94,12 +117,7 @@ function isAlone({ words: [, second] }: Words): boolean {
 const TOOL_NAME = /^[A-Za-z0-9_][A-Za-z0-9_./-]*$/;
 
 /** A tool's own name, which any server that lists its tools only while it runs may have. */
-function bareName(
-  source: Source,
-  name: string,
-  words: readonly string[],
-  cli: Cli,
-): ResolvedTarget | undefined {
+function bareName(source: Source, name: string, words: readonly string[], cli: Cli): NamedTarget | undefined {
   const running = source.config.servers.filter((one) => one.enabled && ownNames(one) === undefined);
   if (running.length === 0 || !TOOL_NAME.test(name) || name.includes(".") || isFileName(name))
     return undefined;
@@ -144,7 +162,7 @@ function nowhereToRead(source: Source): PortolanError {
   return withElsewhere(new PortolanError("SERVER_UNKNOWN", message, { hint }), source);
 }
 
-function asDirect(words: Words, cli: Cli): ResolvedTarget {
+function asDirect(words: Words, cli: Cli): DirectTarget {
   const { target, rest } = takeTarget(words, cli);
   return { kind: "direct", direct: target, rest };
 }
@@ -159,27 +177,27 @@ async function lookUp(
   words: Words,
   cli: Cli,
   find: (source: Source) => ResolvedTarget | undefined,
-  /** Used if the words name no target either. */
-  otherwise: (source: Source) => ResolvedTarget | undefined = () => undefined,
+  /** Used if the words name no target either, or a program on PATH. */
+  otherwise: (source: Source, direct?: DirectTarget) => NamedTarget | undefined = () => undefined,
 ): Promise<ResolvedTarget> {
   const source = await loadSourceOrRunning(cli);
   const found = find(source);
   if (found !== undefined) return found;
   try {
-    return asDirect(words, cli);
+    const direct = asDirect(words, cli);
+    const named = otherwise(source, direct);
+    return named === undefined ? direct : { ...named, program: direct };
   } catch (thrown) {
     const other = isUnknownTarget(thrown) ? otherwise(source) : undefined;
     if (other !== undefined) return other;
     if (isFileName(name)) throw noSuchFile(name);
     // The user may mean a part that is left out.
     noteLeftOut(cli, leftOutOf(source));
-    const { servers, naming = DEFAULT_NAMING } = source.config;
-    const aliases = servers.map(({ alias }) => alias);
     if (!isUnknownTarget(thrown)) throw thrown;
     // With -w, the user has chosen the workspace.
     const isChosen = cli.options.workspace !== undefined;
     const elsewhere = source.elsewhere ?? (isChosen ? undefined : await elsewhereHint(cli.io, source.path));
-    throw withElsewhere(unknown(thrown, name, aliases, naming), { elsewhere });
+    throw withElsewhere(unknown(thrown, name, source), { elsewhere });
   }
 }
 
@@ -214,7 +232,7 @@ function inServers(
   source: Source,
   servers: Source["config"]["servers"],
   rest: readonly string[],
-): ResolvedTarget {
+): NamedTarget {
   const only = servers.map(({ alias }) => alias);
   const [alias = ""] = only;
   return only.length === 1
@@ -253,29 +271,15 @@ function escapePattern(text: string): string {
 }
 
 /** The error of the target, with the nearest name of the workspace as its hint. */
-function unknown(
-  thrown: PortolanError,
-  name: string,
-  aliases: readonly string[],
-  naming: string,
-): PortolanError {
+function unknown(thrown: PortolanError, name: string, source: Source): PortolanError {
+  const aliases = source.config.servers.map(({ alias }) => alias);
   if (aliases.length === 0)
     return new PortolanError(
       "TARGET_INVALID",
       `${JSON.stringify(name)} is neither a URL nor a command on PATH, and this workspace has no servers.`,
       { hint: thrown.hint, data: thrown.data, cause: thrown },
     );
-  const dot = name.indexOf(".");
-  const tool = dot < 0 ? undefined : name.slice(dot + 1);
-  const near =
-    didYouMean(name, aliases) ??
-    (tool === undefined
-      ? undefined
-      : didYouMean(
-          name,
-          aliases.map((alias) => `${alias}.${tool}`),
-        )) ??
-    didYouMean(name, fullNames(name, aliases, naming));
+  const near = didYouMean(name, aliases) ?? askAbout(withKnownServer(name, source));
   return new PortolanError(
     "TARGET_INVALID",
     `${JSON.stringify(name)} is neither a server of this workspace nor a URL nor a command on PATH.`,
@@ -286,10 +290,19 @@ function unknown(
   );
 }
 
-/** The typed name with each known alias in place of the unknown one. */
-function fullNames(name: string, aliases: readonly string[], naming: string): string[] {
+/** The typed name of a tool with a similar server in place of the unknown one, unless that server lists no such tool. */
+function withKnownServer(name: string, { config }: Source): string[] {
+  const { servers, naming = DEFAULT_NAMING } = config;
   const [before = "", between = ""] = naming.split(/\{alias\}|\{tool\}/);
-  if (!naming.startsWith(`${before}{alias}`) || between === "" || !name.startsWith(before)) return [];
-  const tool = name.slice(before.length).split(between).slice(1).join(between);
-  return tool === "" ? [] : aliases.map((alias) => `${before}${alias}${between}${tool}`);
+  const isFull = naming.startsWith(`${before}{alias}`) && between !== "" && name.startsWith(before);
+  const [start, end] = name.includes(".") || !isFull ? ["", "."] : [before, between];
+  const [typed = "", ...rest] = name.slice(start.length).split(end);
+  const tool = rest.join(end);
+  if (tool === "") return [];
+  const possible = servers.filter((server) => ownNames(server)?.includes(tool) !== false);
+  const near = suggest(
+    typed,
+    possible.map(({ alias }) => alias),
+  );
+  return near.map((alias) => `${start}${alias}${end}${tool}`);
 }

@@ -1,7 +1,7 @@
 // Converts a target and its options to the config of a connection, and to a server config.
 
 import { basename, resolve } from "node:path";
-import type { McpConfig, McpOptions } from "../../client/index.ts";
+import { type McpOptions, toSandbox, type TransportConfig } from "../../client/index.ts";
 import type { ServerConfig, Endpoint, LaunchSettings } from "../../model/index.ts";
 import type { ServerOptions } from "../options/parse.ts";
 import { isDirectory, rootsOf } from "../options/roots.ts";
@@ -19,7 +19,7 @@ export function toConfig(
   options: ServerOptions,
   cwd: string,
   given: Required<Pick<McpOptions, "handlers" | "signal" | "onDiagnostic">>,
-): McpConfig {
+): TransportConfig {
   const problems: string[] = [];
   const roots = rootsOf(options.roots, cwd, problems);
   const common: McpOptions = {
@@ -45,10 +45,10 @@ function nameOf(target: Target): string {
 }
 
 type Stdio = Pick<
-  McpConfig & { transport: "stdio" },
+  TransportConfig & { transport: "stdio" },
   "transport" | "command" | "args" | "env" | "cwd" | "sandbox"
 >;
-type Url = Pick<Exclude<McpConfig, { transport: "stdio" }>, "transport" | "url" | "headers">;
+type Url = Pick<Exclude<TransportConfig, { transport: "stdio" }>, "transport" | "url" | "headers">;
 
 function stdioConfig(
   target: Target & { kind: "command" },
@@ -115,10 +115,10 @@ export function targetServer(target: Target, options: ServerOptions, cwd: string
 }
 
 /** The sandbox grants the working directory only if the user named it. */
-function launchOf({ cwd, sandbox }: McpConfig & { transport: "stdio" }): LaunchSettings {
+function launchOf({ cwd, sandbox }: TransportConfig & { transport: "stdio" }): LaunchSettings {
   return {
     ...(cwd === undefined ? { cwdImplied: true } : {}),
-    ...(sandbox === undefined ? {} : { sandbox: typeof sandbox === "string" ? { mode: sandbox } : sandbox }),
+    ...(sandbox === undefined ? {} : { sandbox: toSandbox(sandbox) }),
   };
 }
 

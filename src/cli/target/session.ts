@@ -1,6 +1,6 @@
 // Session with a resolved target: a direct connection, one server of the workspace, or the whole workspace.
 
-import { PortolanError } from "../../errors/index.ts";
+import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { OwnName, ServerHealth } from "../../hub/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
@@ -81,6 +81,32 @@ function withheldIn(health: readonly ServerHealth[], name: string): PortolanErro
   return undefined;
 }
 
+/** Errors before a call. `USAGE`: an option is given that a workspace does not have. */
+const NO_TOOL = new Set(["TOOL_NOT_FOUND", "SERVER_START_FAILED", "USAGE"]);
+
+/** Runs `work` with the servers of the workspace; if they have no tool of this name, with the program on PATH that has it. */
+export async function orProgram<T>(
+  { interrupt }: Pick<Cli, "interrupt">,
+  target: ResolvedTarget,
+  work: (target: ResolvedTarget) => Promise<T>,
+): Promise<T> {
+  if (target.kind === "direct" || target.program === undefined) return work(target);
+  try {
+    return await work(target);
+  } catch (thrown) {
+    interrupt.signal.throwIfAborted();
+    if (!isPortolanError(thrown) || !NO_TOOL.has(thrown.code)) throw thrown;
+    const { program } = target;
+    return work(program).catch((failure: unknown) => {
+      if (thrown.code !== "TOOL_NOT_FOUND" || !isPortolanError(failure)) throw failure;
+      if (failure.code !== "SERVER_START_FAILED") throw failure;
+      const name = JSON.stringify(thrown.tool);
+      const hint = `No server of this workspace has a tool ${name}, so Portolan started the program ${name}. ${thrown.hint}`;
+      throw changedError(failure, { hint });
+    });
+  }
+}
+
 type Kind = "tool" | "prompt";
 
 /** Converts between the names of tools and prompts. */
@@ -156,7 +182,15 @@ function toConnection(
     diagnostics: workspace.diagnostics,
     listToolDefinitions: async () =>
       (await workspace.toolDefinitions()).map((definition) => named("tool", definition)),
-    callTool: (name, input, request) => workspace.callTool(full("tool", name), input, request),
+    callTool: (name, input, request) => {
+      const fullName = full("tool", name);
+      return workspace.callTool(fullName, input, request).catch((thrown: unknown) => {
+        // The user knows the tool by its listed name.
+        if (!isPortolanError(thrown) || thrown.tool !== fullName || name === fullName) throw thrown;
+        const message = thrown.message.replaceAll(fullName, () => name);
+        throw changedError(thrown, { message, tool: name });
+      });
+    },
     listResources: () => workspace.resources(),
     listResourceTemplates: () => workspace.resourceTemplates(),
     readResource: (uri, request) => workspace.readResource(uri, request),

@@ -112,3 +112,23 @@ test("letters do not move the selection of a list", async () => {
   input.write("jl\u001b[B\r");
   expect(await answer).toBe("two");
 });
+
+test("the signal of an answered question does not touch the question that is open then", async () => {
+  let isRaw = false;
+  const setRawMode = (raw: boolean): void => void (isRaw = raw);
+  const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });
+  const prompter = createClackPrompter(input, terminal(80).output, false);
+  const options = ["one", "two", "three"].map((value) => ({ value, label: value }));
+  const [first, second] = [new AbortController(), new AbortController()];
+  const answered = prompter.select({ message: "First?", options, initial: "one", signal: first.signal });
+  input.write("\r");
+  expect(await answered).toBe("one");
+  const open = prompter.select({ message: "Second?", options, initial: "one", signal: second.signal });
+  first.abort();
+  expect(isRaw).toBe(true);
+  input.write("\u001b[B\r");
+  expect(await open).toBe("two");
+  const ended = prompter.select({ message: "Third?", options, initial: "one", signal: second.signal });
+  second.abort();
+  expect(await ended).toBeUndefined();
+});

@@ -40,8 +40,25 @@ interface SelectQuestion {
 
 const TYPED_AHEAD_MS = 1_000;
 
-/** A prompt never removes its abort listener, so each one gets its own signal. */
-const own = (signal: AbortSignal): AbortSignal => AbortSignal.any([signal]);
+/**
+ * Runs a prompt with a signal of its own, which nobody aborts after the answer: a prompt of the library never removes its abort
+ * listener, and the listener of an answered prompt would end the prompt that is open then.
+ */
+async function answerTo<T>(
+  signal: AbortSignal,
+  prompt: (own: AbortSignal) => Promise<T>,
+): Promise<Exclude<T, symbol> | undefined> {
+  const own = new AbortController();
+  const abort = (): void => own.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener("abort", abort);
+  try {
+    const answer = await prompt(own.signal);
+    return isCancel(answer) ? undefined : (answer as Exclude<T, symbol>);
+  } finally {
+    signal.removeEventListener("abort", abort);
+  }
+}
 
 export function createClackPrompter(input: Readable, terminal: Terminal, color: boolean): Prompter {
   const output = color ? terminal : withoutColor(terminal);
@@ -51,55 +68,56 @@ export function createClackPrompter(input: Readable, terminal: Terminal, color: 
     say: (message, title) =>
       // A longer title would break the frame of the note, which takes 8 columns.
       note(message, cut(title, (terminal.columns || 80) - 8), { output, format: (line) => line }),
-    text: async ({ message, initial, check, signal }) =>
-      chosen(
-        await text({
+    text: ({ message, initial, check, signal }) =>
+      answerTo(signal, (own) =>
+        text({
           // Unlike the other prompts, this one does not wrap a long message itself.
           message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
           initialValue: initial,
           validate: (value) => check(value ?? ""),
-          signal: own(signal),
+          signal: own,
           ...streams,
         }),
       ),
-    password: async ({ message, check, signal }) => {
-      const answer = password({
-        message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
-        validate: (value) => check(value ?? ""),
-        signal: own(signal),
-        ...streams,
-      });
-      typedAhead.replay();
-      return chosen(await answer);
-    },
+    password: ({ message, check, signal }) =>
+      answerTo(signal, (own) => {
+        const answer = password({
+          message: wrap(message, (terminal.columns || 80) - 4).replaceAll("\n", `\n${S_BAR}  `),
+          validate: (value) => check(value ?? ""),
+          signal: own,
+          ...streams,
+        });
+        typedAhead.replay();
+        return answer;
+      }),
     select: async (question) => {
       const { message, options, initial, signal } = question;
       const [first, second] = options.map(({ value }) => value).toSorted();
       if (options.length === 2 && first === "no" && second === "yes")
         return withoutLetters(input, () => askYesOrNo(question, streams));
-      return withoutLetters(input, async () =>
-        chosen(
-          await select<string>({
+      return withoutLetters(input, () =>
+        answerTo(signal, (own) =>
+          select<string>({
             message,
             options,
             initialValue: initial,
             maxItems: 15,
-            signal: own(signal),
+            signal: own,
             ...streams,
           }),
         ),
       );
     },
     multiselect: async ({ message, options, initial, required, signal }) =>
-      withoutLetters(input, async () =>
-        chosen(
-          await multiselect<string>({
+      withoutLetters(input, () =>
+        answerTo(signal, (own) =>
+          multiselect<string>({
             message,
             options,
             initialValues: initial,
             required,
             maxItems: 15,
-            signal: own(signal),
+            signal: own,
             ...streams,
           }),
         ),
@@ -142,14 +160,14 @@ async function askYesOrNo(
       "\n",
       `\n${S_BAR}    `,
     );
-  const answer = chosen(
-    await confirm({
+  const answer = await answerTo(signal, (own) =>
+    confirm({
       message: wrap(message, columns),
       active: labelOf("yes"),
       inactive: labelOf("no"),
       initialValue: initial === "yes",
       vertical: true,
-      signal: own(signal),
+      signal: own,
       ...streams,
     }),
   );
@@ -190,8 +208,4 @@ function withoutColor(terminal: Terminal): Terminal {
       return typeof value === "function" ? (value.bind(target) as unknown) : value;
     },
   });
-}
-
-function chosen<T>(value: T): Exclude<T, symbol> | undefined {
-  return isCancel(value) ? undefined : (value as Exclude<T, symbol>);
 }

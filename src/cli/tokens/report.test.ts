@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { parse } from "yaml";
-import type { ToolDefinition } from "../../model/index.ts";
+import type { ServerConfig, ToolDefinition } from "../../model/index.ts";
 import { createTokenCounter, type TokenCounter } from "./counter.ts";
 import { createReport, type OfferedTool } from "./report.ts";
 
@@ -103,6 +103,31 @@ describe("the report", () => {
       [],
     ]);
     expect(parse(saving?.yaml ?? "")).toEqual({ servers: { two: { enabled: false } } });
+  });
+
+  test("suggests nothing for servers of one program that differ in their arguments", () => {
+    const both = ["one", "two"].flatMap((server) => [tool(server, "a"), tool(server, "b")]);
+    const config = (alias: string, folder: string): ServerConfig =>
+      ({
+        alias,
+        endpoint: { transport: "stdio", command: "files", args: [folder] },
+        origin: { format: "workspace" },
+      }) as unknown as ServerConfig;
+    const savingOf = (...folders: string[]) =>
+      createReport(
+        both,
+        counter,
+        undefined,
+        folders.map((folder, index) => config(["one", "two"][index] ?? "", folder)),
+      ).savings[0];
+    expect(savingOf("/a", "/b")).toEqual({
+      kind: "duplicate",
+      tokens: expect.any(Number) as number,
+      message:
+        "2 tools of one and two have the same name, description and input schema: a, b; the servers differ in their arguments or variables, so you may need all of them",
+      yaml: undefined,
+    });
+    expect(savingOf("/a", "/a")?.yaml).toContain("enabled: false");
   });
 
   test("names prefixes and long descriptions", () => {

@@ -1,7 +1,7 @@
 // Report of context cost: tokens by server and tool, and the parts that could be dropped.
 
 import type { CalledTools } from "../../audit/index.ts";
-import { isVisibleTo, type ToolDefinition } from "../../model/index.ts";
+import { isVisibleTo, type ServerConfig, type ToolDefinition } from "../../model/index.ts";
 import type { ENCODING, TokenCounter } from "./counter.ts";
 
 /** A tool as it is offered, with its server and the server's own name for it. */
@@ -56,14 +56,24 @@ export const MIN_CALLS = 20;
 const MAX_NAMED = 8;
 
 /** Tells whether the entry of a server is in portolan.yaml, or in another file; undefined without an entry. */
-export type PlaceOf = (server: string) => "workspace" | "other" | undefined;
+type PlaceOf = (server: string) => "workspace" | "other" | undefined;
 
 export function createReport(
   all: readonly OfferedTool[],
   counter: TokenCounter,
   called?: CalledTools,
-  placeOf: PlaceOf = () => "workspace",
+  configs?: readonly ServerConfig[],
 ): TokenReport {
+  const configOf = (server: string): ServerConfig | undefined =>
+    configs?.find(({ alias }) => alias === server);
+  const placeOf: PlaceOf = (server) => {
+    if (configs === undefined) return "workspace";
+    const origin = configOf(server)?.origin;
+    return origin && (origin.format === "workspace" ? "workspace" : "other");
+  };
+  /** Servers with other arguments have other data, such as another folder. */
+  const differ = (servers: readonly string[]): boolean =>
+    new Set(servers.map((server) => JSON.stringify(configOf(server)?.endpoint))).size > 1;
   // Tools of apps can be hidden from the model, and then cost nothing.
   const offered = all.filter(({ definition }) => isVisibleTo("model", definition));
   const tools = offered
@@ -82,7 +92,7 @@ export function createReport(
   }));
   const savings = [
     ...unused(tools, called, placeOf),
-    ...duplicates(offered, tools, placeOf),
+    ...duplicates(offered, tools, placeOf, differ),
     ...prefixes(offered, counter),
     ...longDescriptions(tools),
   ];
@@ -112,7 +122,12 @@ function unused(tools: readonly ToolCost[], called: CalledTools | undefined, pla
 }
 
 /** Tools with equal descriptions and schemas: the second one tells a model no more. */
-function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[], placeOf: PlaceOf): Saving[] {
+function duplicates(
+  offered: readonly OfferedTool[],
+  tools: readonly ToolCost[],
+  placeOf: PlaceOf,
+  differ: (servers: readonly string[]) => boolean,
+): Saving[] {
   const costs = new Map(tools.map((tool) => [tool.name, tool]));
   const equal = groupBy(offered, ({ server, own, definition }) =>
     JSON.stringify([own, definition.description?.replace(prefixOf(server), ""), definition.inputSchema]),
@@ -132,15 +147,19 @@ function duplicates(offered: readonly OfferedTool[], tools: readonly ToolCost[],
     const names = groups.flatMap(([one]) => one?.tool ?? []);
     const isOne = groups.length === 1;
     const byServer = groupBy(others, ({ server }) => server);
+    const isNeeded = differ(first.map(({ server }) => server));
     const isHere = [...byServer.keys()].every((server) => placeOf(server) === "workspace");
+    const why = isNeeded
+      ? "; the servers differ in their arguments or variables, so you may need all of them"
+      : elsewhere([...byServer.keys()], placeOf);
     const lines = [...byServer].map(([server, own]) =>
       dropYaml(server, own, tools).replace("servers:\n", ""),
     );
     return {
       kind: "duplicate",
       tokens: sum(others, "tokens"),
-      message: `${isOne ? named(first) : `${groups.length} tools of ${servers}`} have the same name, description and input schema${isOne ? "" : `: ${shortened(names)}`}${elsewhere([...byServer.keys()], placeOf)}`,
-      yaml: isHere ? `servers:\n${lines.join("\n")}` : undefined,
+      message: `${isOne ? named(first) : `${groups.length} tools of ${servers}`} have the same name, description and input schema${isOne ? "" : `: ${shortened(names)}`}${why}`,
+      yaml: isHere && !isNeeded ? `servers:\n${lines.join("\n")}` : undefined,
     };
   });
 }

@@ -11,7 +11,7 @@ import { refuseTargetOptions } from "../workspace/open.ts";
 import { type GatewayField, withServers } from "../workspace/running.ts";
 import type { Source } from "../workspace/source.ts";
 import { createTokenCounter } from "./counter.ts";
-import { createReport, MIN_CALLS, type OfferedTool, type PlaceOf } from "./report.ts";
+import { createReport, MIN_CALLS, type OfferedTool } from "./report.ts";
 import { describeReport, type TokensOptions } from "./view.ts";
 
 const WAIT_MS = 30_000;
@@ -65,7 +65,7 @@ async function print(
   options: TokensOptions,
 ): Promise<number> {
   const called = config === undefined ? undefined : await readCalled(config);
-  const report = createReport(offered, await createTokenCounter(), called, placeIn(config?.servers ?? []));
+  const report = createReport(offered, await createTokenCounter(), called, config?.servers ?? []);
   const { output } = cli;
   if (output.form === "json") output.json({ gateway, ...report });
   else output.print(describeReport(report, options, { ...output, note: describeCalls(config, called) }));
@@ -82,14 +82,6 @@ function describeCalls(
   return config.gateway?.audit === undefined
     ? "With audit: true in portolan.yaml, the gateway records calls, and this command also finds tools that are never called."
     : `The audit log has ${calls} tool ${calls === 1 ? "call" : "calls"}. With ${MIN_CALLS} or more, this command also finds tools that are never called.`;
-}
-
-/** Where the config of a server is; undefined for a server that is in no config file. */
-export function placeIn(servers: WorkspaceConfig["servers"]): PlaceOf {
-  return (server) => {
-    const origin = servers.find(({ alias }) => alias === server)?.origin;
-    return origin && (origin.format === "workspace" ? "workspace" : "other");
-  };
 }
 
 /** The calls in the audit log; undefined without one. */

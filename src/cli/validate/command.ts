@@ -23,6 +23,7 @@ export function addValidateCommand({ program, explain, run }: CommandHost): void
       `portolan validate --json | jq '.diagnostics[] | "\\(.file):\\(.line) \\(.message)"'`,
     ],
     sections: [
+      "The command reads only config files. To check that the secrets of servers and callers have values: portolan secrets check",
       WORKSPACE,
       exitCodes({
         0: "no config file has errors",

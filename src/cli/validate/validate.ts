@@ -1,10 +1,11 @@
 // `portolan validate`: checks config files of any format.
 
 import { parseMcpfile } from "../../formats/mcpfile/index.ts";
-import { describeRights } from "../../model/index.ts";
+import { describeRights, type GatewaySettings } from "../../model/index.ts";
+import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type CatalogFile, validateFiles, type Validation } from "../../catalog/index.ts";
-import type { Diagnostic } from "../../errors/index.ts";
+import { type Diagnostic, toPortolanError } from "../../errors/index.ts";
 import { parseDriver, parseSecrets, parseSkill, parseTool } from "../../formats/driver/index.ts";
 import { parsePackage } from "../../formats/package/index.ts";
 import type { Cli } from "../context.ts";
@@ -78,12 +79,36 @@ async function startProblems({ workspaces }: Validation): Promise<readonly Diagn
       const tokens = gateway?.callers?.flatMap(({ token }) => token ?? []) ?? [];
       return Promise.all([
         checkWorkspaceFiles({ folder, envFile, tokens }, writers),
+        tlsProblems(gateway?.tls),
         ...servers.map((server) => checkStart(server, writers)),
         ...servers.map((server) => checkHiddenPaths(server, folder)),
       ]);
     }),
   );
   return found.flat(2);
+}
+
+/** Warnings, because the computer of the gateway can have other files. */
+async function tlsProblems(tls: GatewaySettings["tls"]): Promise<Diagnostic[]> {
+  if (tls === undefined) return [];
+  const missing = await Promise.all(
+    (["cert", "key"] as const).map(async (name): Promise<Diagnostic[]> => {
+      const path = tls[name];
+      if ((await stat(path).catch(() => undefined))?.isFile() === true) return [];
+      const message = `there is no file ${path}, which gateway.tls.${name} names: portolan serve cannot start without it on this computer`;
+      const hint = `Create the file, or correct gateway.tls.${name} in portolan.yaml.`;
+      return [{ code: "FILE_FAILED", severity: "warning", message, hint }];
+    }),
+  );
+  if (missing.flat().length > 0) return missing.flat();
+  const { readPems } = await import("../../gateway/index.ts");
+  return readPems(tls).then(
+    () => [],
+    (thrown: unknown) => {
+      const { code, message, hint } = toPortolanError(thrown);
+      return [{ code, severity: "warning", message, hint }];
+    },
+  );
 }
 
 /** `manifest, 2 servers`, `driver filesystem-mcp@1.0.0, for fs-read` */

@@ -1,7 +1,7 @@
 // `portolan why`: explains the state of one server, and what to do about it.
 
 import { basename, dirname } from "node:path";
-import { type Diagnostic, ERROR_CODES, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, disabledHint, ERROR_CODES, PortolanError } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { LintFinding } from "../../packages/index.ts";
 import type { ConfiguredDriver, ConfiguredEndpoint, Driver, ServerConfig } from "../../model/index.ts";
@@ -19,6 +19,7 @@ import { plainLine, plainText } from "../terminal/safe-text.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { diagnosticsAbout } from "../workspace/left-out.ts";
+import { SHORT_WAIT_MS } from "../workspace/open.ts";
 import {
   type GatewayField,
   loadSourceOrRunning,
@@ -35,6 +36,8 @@ interface WhyReport {
   /** The running gateway that the server belongs to. */
   readonly gateway?: GatewayField;
   readonly runs: {
+    /** False if the server could not start with this config, so that its earlier config is in use. */
+    readonly inUse: boolean;
     readonly transport: string;
     /** As in the config file: references such as `${NAME}` stay, values that may be secret are hidden. */
     readonly command: string;
@@ -75,7 +78,8 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   const left = isServer ? [] : diagnosticsAbout(source, alias);
   if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
   const config = requireServer(source, alias);
-  const open = { only: [alias], start: "eager", showsSource: true, asGateway: true } as const;
+  const gatewayWaitMs = cli.options.waitMs ?? SHORT_WAIT_MS;
+  const open = { only: [alias], start: "eager", gatewayWaitMs, showsSource: true, asGateway: true } as const;
   return withServers(cli, source, open, async ({ workspace, gateway, diagnostics, request }) => {
     request(`checking the health of ${alias}`);
     const healthy = await workspace.healthCheck();
@@ -89,12 +93,12 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
     const report: WhyReport = {
       server: alias,
       gateway,
-      runs: await toRuns(config),
+      runs: { inUse: health.failedReplacement?.change !== "config", ...(await toRuns(config)) },
       health,
       login: (await readLogins(cli, [config])).get(alias),
       findings: await findingsOf(workspace, health),
       diagnostics: about,
-      advice: adviceOn(config, health, { healthy, reported: new Set(about.map(({ code }) => code)) }, cli),
+      advice: adviceOn(config, health, { healthy, about }, cli),
     };
     if (cli.output.form === "json") cli.output.json(report);
     else cli.output.print(describe(report, source, cli));
@@ -111,7 +115,7 @@ async function findingsOf(workspace: UsedWorkspace, { pins }: ServerHealth): Pro
   return Object.fromEntries(tools.map(({ name, definition }) => [name, lintDefinition(definition)]));
 }
 
-async function toRuns({ endpoint }: ServerConfig): Promise<WhyReport["runs"]> {
+async function toRuns({ endpoint }: ServerConfig): Promise<Omit<WhyReport["runs"], "inUse">> {
   const program =
     endpoint.transport === "stdio" ? endpoint : "program" in endpoint ? endpoint.program : undefined;
   return {
@@ -133,19 +137,22 @@ async function neededBy(endpoint: ConfiguredEndpoint): Promise<string[]> {
 function adviceOn(
   config: ServerConfig,
   health: ServerHealth,
-  { healthy, reported }: { healthy: boolean; reported: ReadonlySet<string> },
+  { healthy, about }: { healthy: boolean; about: readonly Diagnostic[] },
   { io }: Cli,
 ): string[] {
   const { alias, state, error, origin } = health;
   const place = `${pathLabeller(io)(origin.file)}:${origin.line}`;
-  if (state === "disabled") return [`The server is disabled in ${place}. Enable it there.`];
+  if (state === "disabled") return [disabledHint(health, pathLabeller(io))];
   if (healthy && health.failedReplacement !== undefined)
     return [health.failedReplacement.hint, `Its config is in ${place}.`];
-  if (healthy && reported.has("SANDBOX_DENIED"))
+  const denied = about.filter(({ code }) => code === "SANDBOX_DENIED");
+  if (healthy && denied.length > 0)
     return [
-      "The server starts, but its sandbox denies access to a file or host. The hint under Diagnostics shows what to do.",
+      denied.every(({ at }) => at !== undefined)
+        ? "The server works. Its sandbox denied access to a path in a call. If the server should have this access, grant it as the hint under Diagnostics says."
+        : "The server starts, but its sandbox denies access to a file or host. The hint under Diagnostics shows what to do.",
     ];
-  if (healthy && reported.has("HOST_UNREACHABLE"))
+  if (healthy && about.some(({ code }) => code === "HOST_UNREACHABLE"))
     return ["The server starts, but this machine cannot reach a host that it uses. Check the network."];
   const [difference] = health.pins?.differences ?? [];
   const problem = health.pins?.problem;
@@ -207,14 +214,16 @@ function describe(
   const rows: Row[] = [];
   const add = (name: string, value: string, paint?: Paint): void => void rows.push({ name, value, paint });
   const { since, era, revision, tools, latencyMs, restarts, origin, error, stderr, sandbox, pins } = health;
-  const { failedReplacement } = health;
+  const { failedReplacement, program } = health;
   add(
     "state",
     `${healthLabel(health, colors)} since ${new Date(since).toTimeString().slice(0, 8)}${restarts > 0 ? `, restarted ${count(restarts, "time")}` : ""}`,
   );
   const own = runs.transport === "invoke";
   const isAddress = !own && runs.transport !== "stdio" && !runs.command.startsWith("docker ");
-  add(isAddress ? "reaches" : "runs", plainLine(runs.command, 4_000));
+  const earlier = runs.inUse ? "" : "its earlier configuration; the new one, which is not in use, is: ";
+  add(isAddress ? "reaches" : "runs", earlier + plainLine(runs.command, 4_000));
+  add("program", plainLine(program ?? "", 1_000));
   add("in", runs.cwd === undefined || runs.cwd === io.cwd ? "" : label(runs.cwd));
   add("transport", own ? "none: Portolan itself runs the tools of the mcpfile" : runs.transport);
   add(own ? "variables" : "env", runs.env.map((name) => plainLine(name, 100)).join(", "));

@@ -2,11 +2,8 @@
 
 import { didYouMean, PortolanError } from "../../errors/index.ts";
 import type { CallerAccess, FilteredTool } from "../../gateway/index.ts";
-import type { GatewaySettings } from "../../model/index.ts";
+import { BUILT_IN_CALLERS, type GatewaySettings } from "../../model/index.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-
-/** Callers that every gateway has; no rule refuses them anything. */
-const BUILT_IN: readonly string[] = ["local", "stdio", "anyone"];
 
 /** The callers of these settings with their rules, without their tokens. With `auth: none`, the gateway knows no callers. */
 export function callersIn({ auth, callers = [] }: GatewaySettings = {}): readonly CallerAccess[] {
@@ -17,7 +14,8 @@ export function callersIn({ auth, callers = [] }: GatewaySettings = {}): readonl
 export function requireCaller(callers: readonly CallerAccess[], name: string): CallerAccess {
   const found = callers.find((caller) => caller.name === name);
   if (found !== undefined) return found;
-  if (BUILT_IN.includes(name)) return { name };
+  // No rule refuses them anything.
+  if (BUILT_IN_CALLERS.has(name)) return { name };
   const names = callers.map((caller) => caller.name);
   throw new PortolanError("USAGE", `The gateway has no caller ${JSON.stringify(name.slice(0, 200))}.`, {
     hint:

@@ -1,7 +1,7 @@
 // Opens the workspace for a command: waits for its servers with a spinner, and closes everything at the end.
 
 import type { RunningGateway } from "../../control/index.ts";
-import { type Diagnostic, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, disabledHint, PortolanError } from "../../errors/index.ts";
 import type { HubEvent, ServerHealth, Workspace } from "../../hub/index.ts";
 import { gatewayCapabilities, type ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
@@ -26,6 +26,9 @@ import { leftOutOf, noteLeftOut } from "./left-out.ts";
 import { requireServer, type Source, sourceNote } from "./source.ts";
 import { envFileOf } from "./folder.ts";
 
+/** How long commands that show the state of a running gateway wait for servers that have just been started. */
+export const SHORT_WAIT_MS = 5_000;
+
 export interface OpenOptions {
   /** The servers to open; undefined means all of them. */
   readonly only?: readonly string[];
@@ -33,6 +36,8 @@ export interface OpenOptions {
   readonly start?: "eager" | "lazy";
   /** How long to wait for servers; their own start timeouts apply as well. */
   readonly waitMs?: number;
+  /** The same for the servers of a running gateway, whose state is known without a wait. */
+  readonly gatewayWaitMs?: number;
   readonly stdinTaken?: boolean;
   /** True when the command itself shows the source of the servers and the diagnostics. */
   readonly showsSource?: boolean;
@@ -98,7 +103,8 @@ export async function withWorkspace<T>(
         if (event.type === "mcp.server_installing") {
           if (event.bytes !== undefined) spinner.update(formatDownload(event.bytes));
           else spinner.start(`${event.server}: ${plainLine(event.reason ?? "", 60)}`);
-        }
+        } else if (event.type === "mcp.server_started" && options.only?.length === 1)
+          spinner.start(`${event.server} is starting`);
         // While a prompt is open, the command prints no events: they would push the prompt away.
         if (spinner.pause === undefined) options.onEvent?.(event);
         else void spinner.pause.then(() => options.onEvent?.(event));
@@ -151,6 +157,7 @@ export async function waitFor(
   signal: AbortSignal,
   spinner: Spinner,
 ): Promise<void> {
+  if (ms === 0) return signal.throwIfAborted();
   const count = workspace.health().length;
   spinner.start(count === 1 ? `starting ${workspace.health()[0]?.alias}` : `starting ${count} servers`);
   const ticks = setInterval(() => {
@@ -216,12 +223,12 @@ export function healthError(
   health: ServerHealth,
   { waits = true }: { readonly waits?: boolean } = {},
 ): PortolanError | undefined {
-  const { alias, state, error, stderr, origin } = health;
+  const { alias, state, error, stderr } = health;
   if (state === "ready" || state === "idle") return undefined;
   if (state === "disabled")
     return new PortolanError("SERVER_DISABLED", `${alias} is disabled.`, {
       server: alias,
-      hint: `Its config is in ${origin.file}:${origin.line}; enable it there.`,
+      hint: disabledHint(health),
     });
   if (error !== undefined)
     return new PortolanError(error.code, error.message, {

@@ -4,7 +4,7 @@ import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
 import type { GatewayFacts, RemoteWorkspace, RunningGateway } from "../../control/index.ts";
 import type { DriverReport } from "../../contracts/index.ts";
-import { type Diagnostic, isPortolanError } from "../../errors/index.ts";
+import { type Diagnostic, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { BudgetUse, CallerAccess } from "../../gateway/index.ts";
 import type { Workspace } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
@@ -39,6 +39,8 @@ export interface GatewayField {
   readonly version: string;
   /** Changes of the config files that the gateway does not use, and why. */
   readonly problems?: readonly string[];
+  /** The config files whose changes the gateway ignores, because a server may have made them. */
+  readonly untrustedFiles?: readonly string[];
   /** How much callers used of their budgets, the fullest first. */
   readonly budgets?: readonly BudgetUse[];
 }
@@ -54,7 +56,7 @@ export async function withServers<T>(
   const gateway = around ?? (await findRunning(cli, source.path));
   // Of a gateway that serves more than this file, only the servers of the file are used.
   const own = around === undefined ? options : { ...options, only: options.only ?? aliasesOf(source) };
-  const remote = gateway === undefined ? undefined : await open(cli, gateway, own);
+  const remote = gateway === undefined ? undefined : await open(cli, gateway, source, own);
   if (remote !== undefined) return withRemote(cli, source, remote, own, use);
   await options.beforeStart?.(gateway);
   return withWorkspace(cli, source, options, async (opened) =>
@@ -116,10 +118,12 @@ export async function findRunning(cli: Cli, path: string): Promise<RunningGatewa
   if (first === undefined) return undefined;
   const flag = startingOption(cli);
   if (flag !== undefined) {
+    // With --once, the user typed --read, --write or --net.
+    const fact = flag.startsWith("--allow-") ? "The grants of this command apply" : `${flag} applies`;
     // A second copy of a server may matter to its data, so this is said in a pipe too.
     cli.output.note(
       cli.output.noteColors.dim(
-        `${flag} applies to this run only, so this command starts a second copy of the server; the gateway ${gatewayLabel(first)} keeps its own copy.`,
+        `${fact} to this run only, so this command starts a second copy of the server; the gateway ${gatewayLabel(first)} keeps its own copy.`,
       ),
     );
     return undefined;
@@ -181,11 +185,16 @@ export function gatewayLabel({ kind, url, pid }: Pick<RunningGateway, "kind" | "
 
 export function toGatewayField(
   { pid, url, portolan: version }: RunningGateway,
-  { problems = [], budgets = [] }: Partial<Pick<GatewayFacts, "problems" | "budgets">> = {},
+  {
+    problems = [],
+    untrustedFiles = [],
+    budgets = [],
+  }: Partial<Pick<GatewayFacts, "problems" | "untrustedFiles" | "budgets">> = {},
 ): GatewayField {
   return {
     ...{ pid, url, version },
     problems: problems.length === 0 ? undefined : problems,
+    untrustedFiles: untrustedFiles.length === 0 ? undefined : untrustedFiles,
     budgets: budgets.length === 0 ? undefined : budgets,
   };
 }
@@ -218,8 +227,16 @@ interface Remote {
   readonly setSpinner: (spinner: Parameters<typeof createHandlers>[2]) => void;
 }
 
-/** Undefined when the gateway does not serve a server that the command names. */
-async function open(cli: Cli, gateway: RunningGateway, options: OpenOptions): Promise<Remote | undefined> {
+/**
+ * Undefined when the gateway does not serve a server that the command names. Throws if the gateway ignores the file of this
+ * server: a sandboxed server may have written the file to start a program of its choice.
+ */
+async function open(
+  cli: Cli,
+  gateway: RunningGateway,
+  source: Source,
+  options: OpenOptions,
+): Promise<Remote | undefined> {
   let handlers: ReturnType<typeof createHandlers> | undefined;
   const stdinTaken = options.stdinTaken === true;
   const workspace = await cli.io.openRunning(gateway, {
@@ -235,6 +252,7 @@ async function open(cli: Cli, gateway: RunningGateway, options: OpenOptions): Pr
   const missing = options.only?.find((alias) => !served.includes(alias));
   if (missing !== undefined) {
     await workspace.close();
+    refuseUntrusted(source, missing, gateway, workspace.gateway.facts);
     noteOnTerminal(
       cli,
       `The gateway does not serve ${plainLine(missing, 80)}, so this command starts that server itself.`,
@@ -246,6 +264,22 @@ async function open(cli: Cli, gateway: RunningGateway, options: OpenOptions): Pr
     handlers = createHandlers(cli, label, spinner, stdinTaken);
   };
   return { gateway, workspace, setSpinner };
+}
+
+function refuseUntrusted(
+  { config }: Source,
+  server: string,
+  gateway: RunningGateway,
+  { untrustedFiles = [], problems }: GatewayFacts,
+): void {
+  const file = config.servers.find(({ alias }) => alias === server)?.origin.file;
+  if (file === undefined || !untrustedFiles.includes(file)) return;
+  const problem = problems.find((one) => one.startsWith(file)) ?? "";
+  throw new PortolanError(
+    "FILE_UNTRUSTED",
+    `The gateway ${gatewayLabel(gateway)} does not serve ${plainLine(server, 80)}. ${plainLine(problem, 1_000)}`,
+    { server, hint: "To start the server nevertheless, without the gateway: --standalone", data: { file } },
+  );
 }
 
 async function withRemote<T>(
@@ -262,12 +296,13 @@ async function withRemote<T>(
       setSpinner(spinner);
       if (cli.options.verbose)
         workspace.on("log", (message) => output.note(describeLog(message, output.noteColors)));
-      await waitFor(workspace, options.waitMs ?? cli.options.waitMs, interrupt.signal, spinner);
+      const waitMs = options.gatewayWaitMs ?? options.waitMs ?? cli.options.waitMs;
+      await waitFor(workspace, waitMs, interrupt.signal, spinner);
       return await use({
         workspace,
         gateway: toGatewayField(gateway, workspace.gateway.facts),
         callers: workspace.gateway.facts.callers ?? callersIn(source.config.gateway),
-        drivers: () => workspace.drivers(),
+        drivers: (ms) => workspace.drivers(ms),
         request: requestProgress(cli, spinner),
         diagnostics: () => [...source.diagnostics, ...workspace.diagnostics],
       });

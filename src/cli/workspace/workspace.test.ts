@@ -146,6 +146,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
     },
     loadCatalog: async () => catalog,
     importClients: async () => [...imported],
+    beginServing: () => {},
     hasTerminal: () => false,
     createPrompter: async () => {
       if (world.asksPassphrase === true) return { password: () => typed } as never;
@@ -169,6 +170,7 @@ describe("what is opened", () => {
     [["call", "mcp_a_b_echo"], ["a", "a_b"], [["mcp_a_b_echo", {}]]],
     [["call", "mcp_a_echo()"], ["a"], [["mcp_a_echo", {}]]],
     [["list", "a_b"], ["a_b"], []],
+    [["list", "a_b.echo"], ["a_b"], []],
     [["list"], undefined, []],
     [["status"], undefined, []],
     [["status", "a", "a"], ["a"], []],
@@ -178,6 +180,33 @@ describe("what is opened", () => {
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
     expect(ran.opened.map(([, options]) => options.only)).toEqual([only]);
     expect(ran.calls).toEqual(calls);
+  });
+
+  test("list shows the tool of <server>.<tool>, with a call of the same name", async () => {
+    const { out } = await portolan(["list", "a.echo"], two);
+    expect(JSON.parse(out)).toMatchObject({
+      server: "a",
+      tool: { name: "echo" },
+      example: expect.stringMatching(/^portolan call a\.echo/) as string,
+    });
+  });
+
+  test.each(["fss.read_text_file", "mcp_fss_read_text_file"])(
+    "%s: only a similar server is suggested",
+    async (typed) => {
+      const servers = ["fs", "brave", "github"].map((alias) => declare(alias));
+      const { err } = await portolan(["list", typed], { servers });
+      expect(JSON.parse(err)).toMatchObject({
+        error: { hint: `Did you mean "${typed.replace("fss", "fs")}"?` },
+      });
+    },
+  );
+
+  test("logs of a misspelt server suggests the server", async () => {
+    const { err } = await portolan(["logs", "memroy"], { servers: [declare("memory")] });
+    expect(JSON.parse(err)).toMatchObject({
+      error: { code: "SERVER_UNKNOWN", hint: 'Did you mean "memory"?' },
+    });
   });
 
   test("names follow the template of the workspace", async () => {

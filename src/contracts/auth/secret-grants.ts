@@ -134,8 +134,7 @@ export class SecretGrants {
 
   /** Throws unless the contract may use every secret of the driver. Fetches no value. */
   requireBind(driver: Driver, tool: string, context: CallContext): void {
-    for (const name of this.#neededBy(driver, tool))
-      this.#require(name, "bind", { ...context, tool }, driver);
+    for (const name of this.#neededBy(driver, tool)) this.#requireBind(name, { ...context, tool }, driver);
   }
 
   /** Why the contract may not use every secret of the driver. Not audited, since it is no attempt. */
@@ -157,13 +156,13 @@ export class SecretGrants {
   async bind(driver: Driver, tool: string, context: CallContext): Promise<ReadonlyMap<string, string>> {
     const subject = { ...context, tool };
     const granted = this.namesOf(driver).map(
-      (name) => [name, this.#require(name, "bind", subject, driver)] as const,
+      (name) => [name, this.#requireBind(name, subject, driver)] as const,
     );
     const values = new Map<string, string>();
     for (const [name, { entry, by }] of granted) {
       const value = await this.#fetch(entry, name);
       if (value === undefined) throw missing(entry, driver.id);
-      this.#record("secret.reveal", entry.slug, "bind", subject, { driver: driver.id, granted_by: by });
+      this.#record("secret.reveal", entry.slug, subject, { driver: driver.id, granted_by: by });
       values.set(name, value);
     }
     return values;
@@ -171,25 +170,25 @@ export class SecretGrants {
 
   /** The value of one secret for a subject. */
   async reveal(name: string, subject: SecretSubject): Promise<string> {
-    const { entry, by } = this.#require(name, "reveal", subject, undefined);
+    const { entry, access } = this.#access(name, "reveal", subject, undefined);
+    if (entry === undefined || !access.granted)
+      throw denied(entry?.slug ?? slugOfEnv(name), "reveal", subject, access.granted ? "" : access.reason);
     const value = await this.#fetch(entry, name);
     if (value === undefined) throw missing(entry, undefined);
-    this.#record("secret.reveal", entry.slug, "reveal", subject, { granted_by: by });
     return value;
   }
 
-  #require(
+  #requireBind(
     name: string,
-    operation: "bind" | "reveal",
     subject: SecretSubject,
-    driver: Driver | undefined,
+    driver: Driver,
   ): { readonly entry: SecretEntry; readonly by: string } {
-    const { entry, access } = this.#access(name, operation, subject, driver);
+    const { entry, access } = this.#access(name, "bind", subject, driver);
     if (entry !== undefined && access.granted) return { entry, by: access.grantedBy };
     const reason = access.granted ? "" : access.reason;
     const slug = entry?.slug ?? slugOfEnv(name);
-    this.#record("secret.reveal.denied", slug, operation, subject, { reason, driver: driver?.id });
-    throw denied(slug, operation, subject, reason);
+    this.#record("secret.reveal.denied", slug, subject, { reason, driver: driver.id });
+    throw denied(slug, "bind", subject, reason);
   }
 
   #access(
@@ -209,14 +208,13 @@ export class SecretGrants {
   #record(
     type: "secret.reveal" | "secret.reveal.denied",
     slug: string,
-    operation: "bind" | "reveal",
     { tool, userId }: SecretSubject,
-    more: { readonly driver?: string; readonly granted_by?: string; readonly reason?: string },
+    more: { readonly driver: string; readonly granted_by?: string; readonly reason?: string },
   ): void {
     this.#audit?.({
       type,
       slug,
-      operation,
+      operation: "bind",
       tool,
       user: userId,
       ...more,

@@ -8,18 +8,18 @@ export const LOCAL_USER = "local";
 
 /** On whose behalf a contract is called. A field that is absent is unknown, and grants nothing. */
 export interface CallContext {
-  readonly userId?: string;
-  readonly workspaceId?: string;
-  readonly roles?: readonly string[];
-  readonly capabilities?: readonly string[];
-  readonly workflow?: string;
+  readonly userId?: string | undefined;
+  readonly workspaceId?: string | undefined;
+  readonly roles?: readonly string[] | undefined;
+  readonly capabilities?: readonly string[] | undefined;
+  readonly workflow?: string | undefined;
   /** A person is there who can log in. */
-  readonly interactive?: boolean;
+  readonly interactive?: boolean | undefined;
   /** Only this driver. */
-  readonly pinnedProvider?: string;
-  readonly regionConstraint?: string;
+  readonly pinnedProvider?: string | undefined;
+  readonly regionConstraint?: string | undefined;
   /** Values for the contract's contextSchema. */
-  readonly values?: JsonObject;
+  readonly values?: JsonObject | undefined;
 }
 
 /** Key of a result's or definition's `_meta` with the id of the driver. */

@@ -54,7 +54,7 @@ export interface InvokedEvent {
 export interface SecretEvent {
   readonly type: "secret.reveal" | "secret.reveal.denied";
   readonly slug: string;
-  readonly operation: "bind" | "reveal";
+  readonly operation: "bind";
   readonly driver?: string;
   readonly tool?: string;
   readonly user?: string;

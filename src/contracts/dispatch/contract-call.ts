@@ -17,20 +17,20 @@ export interface ContractCall {
   /** The contract's id. */
   readonly tool: string;
   readonly input?: unknown;
-  readonly context?: CallContext;
-  readonly caller?: Caller;
-  readonly signal?: AbortSignal;
+  readonly context?: CallContext | undefined;
+  readonly caller?: Caller | undefined;
+  readonly signal?: AbortSignal | undefined;
   /** May shorten the time limit of the contract, never extend it. */
-  readonly timeoutMs?: number;
-  readonly maxTimeoutMs?: number;
-  readonly onProgress?: (progress: Progress) => void;
-  readonly onLog?: (message: LogMessage) => void;
-  readonly ask?: ServerRequestHandler;
-  readonly observation?: Call["observation"];
-  readonly charge?: Call["charge"];
-  readonly onWaiting?: Call["onWaiting"];
+  readonly timeoutMs?: number | undefined;
+  readonly maxTimeoutMs?: number | undefined;
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
+  readonly onLog?: ((message: LogMessage) => void) | undefined;
+  readonly ask?: ServerRequestHandler | undefined;
+  readonly observation?: Call["observation"] | undefined;
+  readonly charge?: Call["charge"] | undefined;
+  readonly onWaiting?: Call["onWaiting"] | undefined;
   /** True when a person has approved this call before. */
-  readonly approved?: boolean;
+  readonly approved?: boolean | undefined;
 }
 
 export interface ApprovalRequest {

@@ -276,3 +276,21 @@ describe("a server that runs", () => {
     expect(contracts.status()).toMatchObject([{ server: "verified", problems: [] }]);
   });
 });
+
+test("a mismatch names the driver once, with the hint", async () => {
+  const { upstream } = await serve({ tools: [tool({ name: "read_files" })], call: () => text("x") });
+  const { contracts } = await open({ acquire: () => upstream });
+  const { result } = await call(contracts);
+  const { id } = driver();
+  const [{ reason = "" } = {}] = contracts.status();
+  expect(reason).toMatch(/: the server has no tool "\w+"\. Did you mean "read_files"\?/);
+  expect(reason.split(id)).toHaveLength(2);
+  expect(result).toMatchObject({ ok: false, error: { message: expect.stringContaining(reason) as string } });
+});
+
+test("a driver whose file is refused still reports the contracts that it names", async () => {
+  const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
+  const refused = driver({ implements: [binding({ range: "^9.0.0" })] });
+  const { contracts } = await open({ drivers: [{ driver: refused }], acquire: () => upstream });
+  expect(contracts.status()).toMatchObject([{ server: "refused", contracts: [contract().id] }]);
+});

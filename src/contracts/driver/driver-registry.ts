@@ -4,7 +4,7 @@ import { type Diagnostic, hintedMessage, type Report } from "../../errors/index.
 import type { Contract, Driver } from "../../model/index.ts";
 import type { AuthPorts } from "../auth/login-steps.ts";
 import type { CallContext } from "../contract/call-context.ts";
-import { checkDriver, type RefusedContract } from "../registration/check-driver.ts";
+import { checkDriver, namedContracts, type RefusedContract } from "../registration/check-driver.ts";
 import { type Bumps, versionConflicts, refKindConflicts } from "../registration/driver-conflicts.ts";
 import { compareServer, type ToolApproval } from "../verification/compare-server.ts";
 import { type Acquire, DriverVerification } from "../verification/driver-verification.ts";
@@ -105,7 +105,8 @@ export class DriverRegistry {
     // The reason reaches places without hints, such as the error of a call.
     const refusal = error && hintedMessage(error);
     const bound = refusal === undefined ? checked.bound : [];
-    const registered = this.#register({ driver, hooks, bound, refusal, diagnostics, conflicts });
+    const named = namedContracts(driver, contracts, { root, refused });
+    const registered = this.#register({ driver, hooks, bound, named, refusal, diagnostics, conflicts });
     this.#own(registered);
     registered.health.start();
     this.#apply(addVersion(this.#handOver, registered, isVerified));
@@ -148,7 +149,7 @@ export class DriverRegistry {
     for (const one of released) if (!this.#borrowed.delete(one)) one.close();
   }
 
-  #register({ driver, hooks, bound, refusal, diagnostics, conflicts }: Checked): RegisteredDriver {
+  #register({ driver, hooks, bound, named, refusal, diagnostics, conflicts }: Checked): RegisteredDriver {
     const { acquire, report, changed, healthPorts: ports, context } = this.#options;
     const verification = new DriverVerification({
       ...{ driver, hooks, acquire, report, changed, refusal, diagnostics, conflicts },
@@ -158,7 +159,7 @@ export class DriverRegistry {
     const contract = bound[0]?.contract.id ?? "";
     const health = new HealthCheck({ driver, contract, verification, ports, context, changed });
     return new RegisteredDriver({
-      ...{ driver, hooks, verification, health },
+      ...{ driver, hooks, named, verification, health },
       bound: new Map(bound.map((one) => [one.contract.id, one])),
       isBroken: refusal !== undefined,
     });
@@ -185,6 +186,7 @@ interface Checked {
   readonly driver: Driver;
   readonly hooks: DriverHooks;
   readonly bound: readonly BoundTool[];
+  readonly named: readonly string[];
   /** Why the file does not match its contracts; undefined when it does. */
   readonly refusal: string | undefined;
   readonly diagnostics: readonly Diagnostic[];

@@ -11,7 +11,7 @@ import type { RegisteredDriver } from "./registered-driver.ts";
 /** `unreachable`: the server did not start or answer. `refused`: it does not match the contracts. */
 export type ServerStatus = "verified" | "unverified" | "unreachable" | "refused";
 
-/** The state of a driver: its server, login and health, and the contracts that it serves. */
+/** The state of a driver: its server, login and health, and the contracts that its bindings name. */
 export interface DriverReport {
   readonly id: string;
   readonly version: string;
@@ -29,7 +29,7 @@ export interface DriverReport {
 }
 
 export function reportOf(
-  { driver, hooks, bound, verification, health }: RegisteredDriver,
+  { driver, hooks, named, verification, health }: RegisteredDriver,
   auth: AuthMachine,
   context: CallContext,
 ): DriverReport {
@@ -45,7 +45,7 @@ export function reportOf(
     auth: auth.stateOf(driver, hooks, context),
     health: health.status,
     healthReason: health.reason,
-    contracts: [...bound.keys()],
+    contracts: named,
     problems: verification.diagnostics,
   };
 }

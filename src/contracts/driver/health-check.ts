@@ -1,6 +1,7 @@
 // Health check of one driver, as its DRIVER.md declares it: an MCP ping, a command, an HTTP request, or none.
 
-import type { Driver, DriverHealthCheck } from "../../model/index.ts";
+import { isPortolanError } from "../../errors/index.ts";
+import { type Driver, type DriverHealthCheck, RPC } from "../../model/index.ts";
 import type { AuthPorts } from "../auth/login-steps.ts";
 import type { CallContext } from "../contract/call-context.ts";
 import { toFailure } from "../dispatch/failure.ts";
@@ -116,7 +117,12 @@ export class HealthCheck {
           servers.length > 0 ? servers : [await verification.acquire({ context, tool: contract, signal })];
         // Each user may have a process of their own: one that hangs does not make the driver unhealthy.
         await Promise.any(
-          all.map((one) => one.request({ method: "ping", timeoutMs: check.timeoutMs, signal })),
+          all.map((one) =>
+            one.request({ method: "ping", timeoutMs: check.timeoutMs, signal }).catch((thrown: unknown) => {
+              // Some servers do not implement ping, but answer.
+              if (!isPortolanError(thrown) || thrown.data.rpcCode !== RPC.METHOD_NOT_FOUND) throw thrown;
+            }),
+          ),
         );
         return undefined;
       }

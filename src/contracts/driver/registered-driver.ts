@@ -14,6 +14,7 @@ export interface RegisteredParts {
   readonly driver: Driver;
   readonly hooks: DriverHooks;
   readonly bound: ReadonlyMap<string, BoundTool>;
+  readonly named: readonly string[];
   readonly isBroken: boolean;
   readonly verification: DriverVerification;
   readonly health: HealthCheck;
@@ -24,14 +25,17 @@ export class RegisteredDriver implements DriverVersion {
   readonly hooks: DriverHooks;
   /** By contract id; empty when the file does not match its contracts. */
   readonly bound: ReadonlyMap<string, BoundTool>;
+  /** The ids of the contracts that its bindings name, also when the file does not match them. */
+  readonly named: readonly string[];
   readonly isBroken: boolean;
   readonly verification: DriverVerification;
   readonly health: HealthCheck;
 
-  constructor({ driver, hooks, bound, isBroken, verification, health }: RegisteredParts) {
+  constructor({ driver, hooks, bound, named, isBroken, verification, health }: RegisteredParts) {
     this.driver = driver;
     this.hooks = hooks;
     this.bound = bound;
+    this.named = named;
     this.isBroken = isBroken;
     this.verification = verification;
     this.health = health;

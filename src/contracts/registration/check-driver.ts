@@ -1,4 +1,5 @@
-// Checks a driver when it is registered: reports every broken binding at once, with the correction.
+// Checks a driver at registration, and again at verification with the tools of its server: reports every broken binding at once,
+// with the correction.
 
 import { type Diagnostic, didYouMean } from "../../errors/index.ts";
 import type { Binding, Contract, Driver, ToolDefinition } from "../../model/index.ts";
@@ -76,6 +77,21 @@ export function checkDriver(
   diagnostics.push(...executeMismatch(driver, seen, options.hooks));
   const broken = diagnostics.some(({ severity }) => severity === "error");
   return { bound: broken ? [] : bound, diagnostics };
+}
+
+/** The ids of the contracts that the driver's bindings name, also in a version that it does not serve, and refused ones. */
+export function namedContracts(
+  driver: Driver,
+  contracts: readonly Contract[],
+  { refused = [], root = "." }: CheckOptions,
+): readonly string[] {
+  const all = [...contracts, ...refused.map(({ contract }) => contract)];
+  const ids = driver.implements.flatMap(({ tool, range }) => {
+    const search = findContract(tool, range, all, driver, root);
+    if (search === undefined) return [];
+    return "contract" in search ? search.contract.id : search.outOfRange.id;
+  });
+  return [...new Set(ids)];
 }
 
 function bind(

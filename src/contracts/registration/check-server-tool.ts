@@ -112,7 +112,10 @@ function checkRoute(
     return [
       {
         message: `${way} is not an argument of the tool "${tool.name}"${meant(target, known)}`,
-        hint: `Map it to one of the tool's arguments, or put it into drop_inputs if it is optional.`,
+        hint:
+          source === CONTEXT
+            ? "Map it to one of the tool's arguments, or remove this mapping."
+            : "Map it to one of the tool's arguments, or put it into drop_inputs if it is optional.",
       },
     ];
   const given = sentAs(route, planned);
@@ -245,5 +248,5 @@ function mappable(inputs: readonly string[]): string {
   if (inputs.length === 0)
     return "The contract has no inputs. Add an input for this argument to the contract, or bind another tool.";
   const names = inputs.map((name) => `"${name}"`).join(", ");
-  return `Map an input to it in argument_mapping. The inputs of the contract are ${names}.`;
+  return `Map an input to it in argument_mapping. The inputs of the contract are ${names}. If none of them fits, add an input to the contract, or bind another tool.`;
 }

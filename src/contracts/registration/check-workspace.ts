@@ -89,7 +89,7 @@ function checkRequiredTools(
     if (known.includes(tool)) return [];
     const hint =
       didYouMean(tool, known) ??
-      `Write or correct tools/${tool}/TOOL.md, or remove ${tool} from requires.tools.`;
+      `If a TOOL.md with the id ${tool} exists, correct its errors. Otherwise write one, for example tools/${tool}/TOOL.md, or remove ${tool} from requires.tools.`;
     return [
       toDiagnostic(
         origin,

@@ -231,7 +231,7 @@ export class DriverSurfaces {
           {
             server: driver.id,
             data: { code: why.code },
-            hint: "The policy of contracts applies to prompts and resources too: see contracts: in portolan.yaml, and the pin and region of the request.",
+            hint: "The policy in the section contracts of portolan.yaml also applies to prompts and resources. A client can restrict a request further, to one driver or one region, with portolan/pinnedProvider and portolan/regionConstraint in _meta.",
           },
         );
       }

@@ -1,6 +1,12 @@
 // Compares a running server with its driver: the tools with the bindings, and the prompts and resources with the DRIVER.md.
 
-import { isPortolanError, didYouMean, type Diagnostic, type Report } from "../../errors/index.ts";
+import {
+  isPortolanError,
+  didYouMean,
+  type Diagnostic,
+  hintedMessage,
+  type Report,
+} from "../../errors/index.ts";
 import {
   DEFAULT_LIMITS,
   isObject,
@@ -17,7 +23,7 @@ import { checkDriver } from "../registration/check-driver.ts";
 import { isOf } from "../surfaces/find-surface.ts";
 
 export interface Comparison {
-  /** The first difference that makes the driver unusable; undefined when the server matches. */
+  /** The first difference that makes the driver unusable, with its hint; undefined when the server matches. */
   readonly mismatch: string | undefined;
   readonly diagnostics: readonly Diagnostic[];
   /** The negotiated protocol revision. */
@@ -83,7 +89,8 @@ export async function compareServer(
   const promptNames = prompts.map(({ name }) => String(name));
   const surfaces = checkSurfaces(driver, { prompts: promptNames, resources });
   const diagnostics = [...checkRevision(driver, revision), ...checked.diagnostics, ...surfaces.diagnostics];
-  const mismatch = diagnostics.find(({ severity }) => severity === "error")?.message;
+  const error = diagnostics.find(({ severity }) => severity === "error");
+  const mismatch = error && hintedMessage(error);
   return { mismatch, diagnostics, revision, prompts, missing: surfaces.missing, withheld };
 }
 

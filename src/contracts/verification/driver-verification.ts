@@ -146,9 +146,10 @@ export class DriverVerification {
       ? (await this.#options.compare(upstream)).mismatch
       : await this.#processOf(who.context).verify(upstream, who);
     if (mismatch === undefined) return upstream;
-    const { id } = this.#options.driver;
-    const message = `${id}: the server does not match its contracts: ${mismatch}`;
-    throw fail("tool_unavailable", message, { retryable: false });
+    // The mismatch itself begins with the id of the driver.
+    throw fail("tool_unavailable", `the server does not match its contracts: ${mismatch}`, {
+      retryable: false,
+    });
   }
 
   /** Starts the server and compares it now, so that a mismatch is known before the first call. Never rejects. */

@@ -10,9 +10,11 @@ import {
   type ApprovalsResult,
   type ConfigResult,
   type DecideParams,
+  type DriversParams,
   type DriversResult,
   type GatewayFacts,
   METHODS,
+  type ReloadParams,
   type ReloadResult,
   type Snapshot,
   type SnapshotParams,
@@ -47,8 +49,9 @@ export class GatewayClient implements AsyncDisposable {
     return this.#peer.request(METHODS.pins) as Promise<ServerPins[]>;
   }
 
-  async drivers(): Promise<DriversResult["reports"]> {
-    return ((await this.#peer.request(METHODS.drivers)) as DriversResult).reports;
+  async drivers(waitMs: number): Promise<DriversResult["reports"]> {
+    const params: DriversParams = { waitMs };
+    return ((await this.#peer.request(METHODS.drivers, { ...params })) as DriversResult).reports;
   }
 
   /** The last events of the selected servers. */
@@ -104,8 +107,8 @@ export class GatewayClient implements AsyncDisposable {
   }
 
   /** Resolves when the gateway uses its files as they are now: changed servers have taken over or have failed. */
-  reload(signal?: AbortSignal): Promise<ReloadResult> {
-    return this.#peer.request(METHODS.reload, {}, { signal }) as Promise<ReloadResult>;
+  reload(params: ReloadParams = {}, signal?: AbortSignal): Promise<ReloadResult> {
+    return this.#peer.request(METHODS.reload, params as JsonObject, { signal }) as Promise<ReloadResult>;
   }
 
   /** Requests the stop; the connection ends while the gateway stops. */
@@ -184,7 +187,7 @@ function noAnswer({ pid, url }: RunningGateway, cause: unknown): PortolanError {
   const place = url === undefined ? "on stdio" : `at ${url}`;
   const message = `the gateway ${place} (process ${pid}) runs, but does not respond`;
   return new PortolanError("CONNECTION_LOST", message, {
-    hint: `To stop the gateway: kill ${pid}. Commands that have the option --standalone, such as portolan list, can run without the gateway.`,
+    hint: `To stop the gateway: kill ${pid}. If this does not end the process, for example because it is stopped: kill -9 ${pid}. Commands that have the option --standalone, such as portolan list, can run without the gateway.`,
     cause,
   });
 }

@@ -48,8 +48,8 @@ export interface RemoteWorkspace extends Omit<
   "contracts" | "events" | "context" | "subscribe" | "tools"
 > {
   readonly gateway: GatewayClient;
-  /** The drivers that the gateway has registered, with their state. */
-  drivers(): ReturnType<GatewayClient["drivers"]>;
+  /** The drivers that the gateway has registered, with their state, after waiting for their verification. */
+  drivers(waitMs: number): ReturnType<GatewayClient["drivers"]>;
 }
 
 export async function openRemoteWorkspace(
@@ -115,7 +115,7 @@ function createRemoteWorkspace(
     settled: async () => void (await refresh({ wait: true })),
     health: () => [...now.health],
     pins: () => client.pins(),
-    drivers: () => client.drivers(),
+    drivers: (waitMs) => client.drivers(waitMs),
     healthCheck: async () => (await refresh({ check: true })).healthy === true,
     close,
     [Symbol.asyncDispose]: close,

@@ -237,6 +237,36 @@ test("without a further gateway, every request fails with the reason", async () 
   expect(client.got).toMatchObject([{ id: 1, error: { message: "there is no gateway" } }]);
 });
 
+test("without a further gateway, requests that waited for it fail too, but not cancelled ones", async () => {
+  const [toRelay, fromRelay] = [new PassThrough(), new PassThrough()];
+  const client = end(fromRelay, toRelay);
+  const links = [Duplex.from({ writable: new PassThrough(), readable: new PassThrough() })];
+  const [first] = links;
+  let give = (): void => {};
+  const waiting = new Promise<void>((resolve) => (give = resolve));
+  let isWaiting = (): void => {};
+  const lost = new Promise<void>((resolve) => (isWaiting = resolve));
+  const done = relay({
+    ...{ input: toRelay, output: fromRelay, signal: new AbortController().signal },
+    connect: async () => {
+      const link = links.shift();
+      if (link !== undefined) return link;
+      isWaiting();
+      await waiting;
+      throw new Error("there is no gateway");
+    },
+  });
+  setImmediate(() => first?.destroy());
+  await lost;
+  client.send({ id: 1, method: "tools/call", params: { name: "x" } });
+  client.send({ id: 2, method: "tools/call", params: { name: "x" } });
+  client.send({ method: "notifications/cancelled", params: { requestId: 2 } });
+  // The lines have arrived before the relay learns that there is no gateway.
+  setImmediate(give);
+  await expect(done).rejects.toThrow("there is no gateway");
+  expect(client.got).toMatchObject([{ id: 1, error: { message: "there is no gateway" } }]);
+});
+
 test("lines come whole from any chunks; a line over the limit passes in parts", () => {
   const chunks = fc.array(fc.string({ unit: fc.constantFrom("a", "é", "\n"), maxLength: 12 }), {
     maxLength: 8,

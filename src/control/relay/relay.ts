@@ -85,6 +85,8 @@ class Relay {
       }
     } catch (thrown) {
       if (this.#ended.signal.aborted) return;
+      // Requests that waited for a connection fail too.
+      for (const line of this.#waiting) for (const message of parse(line)) this.#state.sent(message);
       for (const id of this.#state.failAll()) this.#toClient(failure(id, toPortolanError(thrown)));
       throw thrown;
     }

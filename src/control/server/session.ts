@@ -2,6 +2,7 @@
 
 import { timingSafeEqual } from "node:crypto";
 import type { Socket } from "node:net";
+import type { FileChange } from "../../catalog/index.ts";
 import { type Diagnostic, PortolanError, unknownServer } from "../../errors/index.ts";
 import {
   checkHealth,
@@ -21,10 +22,12 @@ import type { Approvals } from "../../gateway/index.ts";
 import {
   type ApprovalsResult,
   type ConfigResult,
+  type DriversParams,
   type DriversResult,
   type ForwardedRequest,
   type GatewayFacts,
   METHODS,
+  type ReloadParams,
   type ReloadResult,
   type SandboxResult,
   type Snapshot,
@@ -37,7 +40,7 @@ export interface SessionOptions {
   readonly facts: () => GatewayFacts;
   /** The last events, the oldest first. */
   readonly recentEvents: () => readonly HubEvent[];
-  readonly reload: () => Promise<ReloadResult>;
+  readonly reload: (changes: readonly FileChange[]) => Promise<ReloadResult>;
   readonly stop: () => void;
   /** Serves an MCP client on the socket; absent if the requests come another way. */
   readonly serveClient?: (socket: Socket) => void;
@@ -59,8 +62,6 @@ export interface SessionOptions {
 
 const MAX_DIAGNOSTICS = 200;
 const MAX_LINES = 2_000;
-/** How long a client waits for the verification of drivers. */
-const VERIFY_MS = 10_000;
 
 export class ControlSession {
   readonly #options: SessionOptions;
@@ -98,7 +99,7 @@ export class ControlSession {
       case METHODS.pins:
         return (await readPins(this.#options.workspace)).filter(({ server }) => this.#selects(server));
       case METHODS.drivers:
-        return this.#drivers();
+        return this.#drivers(params as unknown as DriversParams);
       case METHODS.events:
         return this.#events(request);
       case METHODS.serverLogs:
@@ -122,7 +123,7 @@ export class ControlSession {
           return request.takeOver(this.#options.serveClient);
         throw notSupported(method);
       case METHODS.reload:
-        return this.#reload();
+        return this.#reload(params);
       case METHODS.stop:
         return this.#options.stop();
       default:
@@ -197,7 +198,7 @@ export class ControlSession {
           .filter(({ state }) => state === "starting")
           .map((member) => member.start().catch(() => {})),
       );
-    const healthy = check === true ? await checkHealth(view.members) : undefined;
+    const healthy = check === true ? await checkHealth(view.members, 0) : undefined;
     const { toolRoutes, promptRoutes } = view.table;
     return {
       health: readHealth(view.members),
@@ -260,13 +261,10 @@ export class ControlSession {
     });
   }
 
-  async #drivers(): Promise<DriversResult> {
+  async #drivers({ waitMs }: DriversParams): Promise<DriversResult> {
     const contracts = await this.#hub.contracts();
     if (contracts === undefined) return { reports: [] };
-    await Promise.race([
-      contracts.settled(),
-      new Promise((resolve) => setTimeout(resolve, VERIFY_MS).unref()),
-    ]);
+    await Promise.race([contracts.settled(), new Promise((resolve) => setTimeout(resolve, waitMs).unref())]);
     return { reports: contracts.status() };
   }
 
@@ -295,8 +293,8 @@ export class ControlSession {
     return [];
   }
 
-  async #reload(): Promise<ReloadResult> {
-    const result = await this.#options.reload();
+  async #reload({ changes = [] }: ReloadParams): Promise<ReloadResult> {
+    const result = await this.#options.reload(changes);
     const { changed = [], restarted = [] } = result;
     const members = this.#hub.members.filter(
       ({ alias, failedReplacement }) =>

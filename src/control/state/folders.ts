@@ -34,7 +34,9 @@ export async function logFolder(path: string): Promise<string> {
 
 /** Creates a folder that only this user can enter. An own folder that others could only read is made private. */
 export async function createPrivateFolder(folder: string): Promise<void> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
+  await mkdir(folder, { recursive: true, mode: 0o700 }).catch((error: unknown) => {
+    throw unwritableFolder(folder, error, "On Linux, XDG_DATA_HOME sets another folder for Portolan's data.");
+  });
   const found = await lstat(folder);
   const isOwn = found.isDirectory() && found.uid === process.getuid?.();
   // Others may have put files into a folder that they could write.
@@ -48,6 +50,15 @@ export async function createPrivateFolder(folder: string): Promise<void> {
         hint: `It must be a folder that belongs to you and that only you can access. Remove the folder: Portolan creates it again. If only its permissions are wrong, correct them instead: chmod 700 ${shellWord(folder)}`,
       },
     );
+}
+
+/** The error about a folder that cannot be created, or in which no file can be written. `hint` says how to set another folder. */
+export function unwritableFolder(folder: string, cause: unknown, hint: string): PortolanError {
+  const message = `the folder ${folder} cannot be written: ${(cause as Error).message}`;
+  return new PortolanError("FILE_FAILED", message, {
+    cause,
+    hint: `Use a folder that this user can write. ${hint}`,
+  });
 }
 
 /** A path for a new socket, in a new private folder. On Windows, the name of a pipe. */

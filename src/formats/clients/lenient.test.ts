@@ -109,11 +109,11 @@ test.each([
   ],
   [
     '{"url":"ftp://x/mcp"}',
-    "1:21 error url must start with http:// or https:// | Write it such as https://example.com/mcp, or correct the type.",
+    "1:21 error url must start with http:// or https:// | Write a URL such as https://example.com/mcp.",
   ],
   [
     '{"type":"ws","url":"https://x/mcp"}',
-    "1:33 error url must start with ws:// or wss:// | Write it such as wss://example.com/mcp, or correct the type.",
+    "1:33 error url must start with ws:// or wss:// | Write a URL such as wss://example.com/mcp, or correct type.",
   ],
   ['{"url":"https://x","headers":{"A B":"c"}}', "1:50 error headers: a header has an invalid name"],
   ['{"url":"https://x","headers":{"A":"b\\r\\nc"}}', "1:50 error headers: A contains a line break"],

@@ -119,8 +119,22 @@ test("Claude Code: the user's ~/.claude.json, with servers of this project", () 
     ["shared", "/home/me/work", true, { transport: "stdio", command: "only-here" }],
   ]);
   expect(shown(found)).toEqual([
-    '5:5 info "shared" is also declared under projects./home/me/work.mcpServers, which takes precedence',
+    '5:5 info "shared" is also declared under projects./home/me/work.mcpServers. Portolan uses that declaration, and ignores this one',
   ]);
+});
+
+test("Claude Code: two servers with different names and the same alias", () => {
+  const text = JSON.stringify({
+    mcpServers: { "my server": { command: "x" } },
+    projects: { "/home/me/work": { mcpServers: { my_server: { command: "y" } } } },
+  });
+  const found = read(text, "/home/me/.claude.json");
+  expect(found.servers.map(({ name }) => name)).toEqual(["my_server"]);
+  expect(shown(found)).toContainEqual(
+    expect.stringContaining(
+      'info "my server" has the same alias my_server as "my_server" under projects./home/me/work.mcpServers. Portolan uses the server under projects./home/me/work.mcpServers',
+    ),
+  );
 });
 
 test("Claude Code: all projects when asked for", () => {

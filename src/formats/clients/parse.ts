@@ -100,11 +100,18 @@ function chooseEntries(entries: readonly FoundEntry[], context: ReadContext, rep
       report(entry.path, {
         severity: "info",
         server: entry.alias,
-        message: `${JSON.stringify(entry.name)} is also declared under ${toLabel(winner.container.path)}, which takes precedence`,
+        message: sameAlias(entry, winner),
       });
   }
   const chosen = new Set(best.values());
   return whole.filter((entry) => chosen.has(entry));
+}
+
+function sameAlias({ name, alias }: WholeEntry, winner: WholeEntry): string {
+  const place = toLabel(winner.container.path);
+  return name === winner.name
+    ? `${JSON.stringify(name)} is also declared under ${place}. Portolan uses that declaration, and ignores this one`
+    : `${JSON.stringify(name)} has the same alias ${alias} as ${JSON.stringify(winner.name)} under ${place}. Portolan uses the server under ${place}`;
 }
 
 function rank({ container: { project, own } }: FoundEntry): number {

@@ -75,6 +75,13 @@ describe.each(CASES)("%s", (client, text) => {
 describe("restoreServers", () => {
   const before = FILES.cursor;
 
+  it("restores the blanks between the name and the value of a server", () => {
+    const spaced = before.replace('"a": {', '"a":  {');
+    const replacement = plan("cursor", spaced, ["a"]);
+    const after = replaceServers("cursor", spaced, replacement).replace("[1,   2]", "[3]");
+    expect(restoreServers("cursor", after, spaced, replacement).text).toBe(spaced.replace("[1,   2]", "[3]"));
+  });
+
   it("keeps an entry that the person changed into another server, and a server that was added again", () => {
     const replacement = plan("cursor", before, ["a", "b"]);
     const after = replaceServers("cursor", before, replacement);

@@ -251,7 +251,7 @@ function withOwnText(
     if (own === undefined || written === undefined) return now;
     if (indentAt(earlier.text, own.key) !== indentAt(now.text, written.key)) return now;
     const text =
-      now.text.slice(0, written.start) + earlier.text.slice(own.start, own.end) + now.text.slice(written.end);
+      now.text.slice(0, written.key) + earlier.text.slice(own.key, own.end) + now.text.slice(written.end);
     return now.withText(text) ?? now;
   }, document);
 }

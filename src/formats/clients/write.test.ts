@@ -26,6 +26,9 @@ const github = server("github", {
   headers: { Authorization: "Bearer ${secrets.github-pat}" },
 });
 
+const UNCONFINED =
+  "VS Code runs this server without a sandbox, because Portolan's default sandbox cannot be exported: set sandbox in the config of the server, or connect VS Code to the gateway: portolan connect vscode";
+
 test.each<[ClientId, string, string[]]>([
   [
     "claude-code",
@@ -103,7 +106,7 @@ test.each<[ClientId, string, string[]]>([
   ]
 }
 `,
-    [],
+    [`fs: ${UNCONFINED}`],
   ],
   [
     "codex",
@@ -267,7 +270,10 @@ const VSCODE = `{
 test("merging: only what differs changes, comments, order and unknown keys stay", () => {
   const place = { home: "/home/me", cwd: "/", platform: "linux", file: "/repo/.vscode/mcp.json" } as const;
   const read = parseClientFile(VSCODE, place.file, "vscode", place)?.servers ?? [];
-  expect(mergeInto("vscode", VSCODE, read, place)).toEqual({ text: VSCODE, notes: [] });
+  expect(mergeInto("vscode", VSCODE, read, place)).toEqual({
+    text: VSCODE,
+    notes: [{ server: "fs", message: UNCONFINED }],
+  });
   const [fs] = read;
   if (fs?.endpoint.transport !== "stdio") throw new Error("no fs");
   const changed = {

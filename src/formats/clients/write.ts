@@ -85,6 +85,7 @@ function plan(
     notes.push(...found);
     if (entry === undefined) continue;
     const existing = findEntry(entries, server);
+    notes.push(...noteMissingSandbox(client, server, existing));
     if (existing !== undefined) {
       changes.push(...changesOf(existing, { entry, enabled: server.enabled, client, context, second }));
       continue;
@@ -99,6 +100,19 @@ function plan(
   }
   if (client === "vscode") changes.push(...inputChanges(value, changes));
   return { changes, notes };
+}
+
+/** VS Code starts a server without a sandbox unless its entry enables one. */
+function noteMissingSandbox(
+  client: ClientId,
+  { alias, endpoint, launch }: WritableServer,
+  existing: FoundEntry | undefined,
+): ExportNote[] {
+  if (client !== "vscode" || endpoint.transport !== "stdio") return [];
+  if (launch?.sandbox !== undefined || existing?.raw["sandboxEnabled"] === true) return [];
+  const title = CLIENT_TITLES[client];
+  const message = `${title} runs this server without a sandbox, because Portolan's default sandbox cannot be exported: set sandbox in the config of the server, or connect ${title} to the gateway: portolan connect ${client}`;
+  return [{ server: alias, message }];
 }
 
 function lengthOf(value: unknown): number {

@@ -26,7 +26,7 @@ export function explainSyntax(
     return {
       ...place,
       message: lowerFirst(message),
-      hint: "Config files do not support YAML tags. Remove the tag.",
+      hint: "Config files do not support YAML tags such as !env. Remove the tag. If the ! belongs to the value, put the value into quotes. To use a variable, write ${NAME}.",
     };
   const words = `not valid YAML: ${lowerFirst(message)}`;
   const lines = source.split(/\r?\n/);

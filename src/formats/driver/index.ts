@@ -1,7 +1,6 @@
 // Public exports of the driver formats: DRIVER.md, TOOL.md, SECRETS.md and SKILL.md.
 
 export { parseJsonPath as parseExtract } from "../../model/index.ts";
-export { checkBinding } from "./check/check-binding.ts";
 export { checkExamples } from "./check/check-examples.ts";
 export { readToolSchema } from "./read/contract-json-schema.ts";
 export {
@@ -13,7 +12,6 @@ export {
 } from "./read/secrets.ts";
 export { type DriverFile, type DriverOptions, parseDriver } from "./read/driver.ts";
 export { type Frontmatter, readFrontmatter } from "./read/frontmatter.ts";
-export { keysOf, type SchemaKeys } from "./check/schema-keys.ts";
 export { BASE_REF_KINDS } from "./schema/public-schemas.ts";
 export { driverSchemas } from "./schema/json-schemas.ts";
 export { envOfSlug, findSecret, slugOfEnv, variablesOf } from "./read/secret-names.ts";

@@ -8,11 +8,12 @@ export const ALIAS_PATTERN: string = `^[A-Za-z0-9_][A-Za-z0-9_-]{0,${MAX_ALIAS -
 
 const ALIAS = new RegExp(ALIAS_PATTERN);
 const HASH_LENGTH = 8;
+const CHARACTERS = 'Use only the letters A to Z and a to z, digits, "_" and "-", and do not begin with "-"';
 
 /** The error of an alias, and a hint with a legal one. Undefined for a legal alias. */
 export function aliasProblem(alias: string): { readonly message: string; readonly hint: string } | undefined {
   if (isLegalAlias(alias)) return undefined;
-  if (alias === "") return { message: "the alias is empty", hint: 'Use letters, digits, "_" and "-".' };
+  if (alias === "") return { message: "the alias is empty", hint: `${CHARACTERS}.` };
   const shown = JSON.stringify(alias.length > 60 ? `${alias.slice(0, 57)}...` : alias);
   const fixed = alias
     .normalize("NFKD")
@@ -23,7 +24,7 @@ export function aliasProblem(alias: string): { readonly message: string; readonl
   if (alias.length > MAX_ALIAS)
     return {
       message: `alias ${shown} is longer than ${MAX_ALIAS} characters`,
-      hint: `Use at most ${MAX_ALIAS} letters, digits, "_" and "-"${example}.`,
+      hint: `Use at most ${MAX_ALIAS} of the letters A to Z and a to z, digits, "_" and "-"${example}.`,
     };
   if (alias.startsWith("-"))
     return {
@@ -32,7 +33,7 @@ export function aliasProblem(alias: string): { readonly message: string; readonl
     };
   return {
     message: `alias ${shown} contains characters that tool names cannot have`,
-    hint: `Use letters, digits, "_" and "-"${example}.`,
+    hint: `${CHARACTERS}${example}.`,
   };
 }
 

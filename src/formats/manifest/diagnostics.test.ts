@@ -68,12 +68,17 @@ describe("problems", () => {
     [
       "no url",
       servers("- alias: a", "  transport: sse"),
-      ["3:7 url is missing in config.servers[0]: a sse server has an address"],
+      ["3:7 url is missing in config.servers[0]: a server with transport sse has an address"],
+    ],
+    [
+      "no url for the other name of streamable-http",
+      servers("- alias: a", "  transport: http"),
+      ["3:7 url is missing in config.servers[0]: a server with transport http has an address"],
     ],
     [
       "a command for an address",
       servers("- alias: a", "  transport: http", "  command: x", "  url: http://x/"),
-      ["5:7 command is not allowed here: transport streamable-http needs a url"],
+      ["5:7 command is not allowed here: transport http needs a url"],
     ],
     [
       "a url for a program",
@@ -84,8 +89,8 @@ describe("problems", () => {
       "fields without effect",
       servers("- alias: a", "  transport: http", "  url: http://x/", "  args: [x]", "  env: {A: b}"),
       [
-        "warning 6:7 args has no effect with transport streamable-http",
-        "warning 7:7 env has no effect with transport streamable-http",
+        "warning 6:7 args has no effect with transport http",
+        "warning 7:7 env has no effect with transport http",
       ],
     ],
     [
@@ -96,7 +101,7 @@ describe("problems", () => {
     [
       "a url of another transport",
       servers("- alias: a", "  transport: http", "  url: ws://x/"),
-      ["5:12 url must begin with http:// or https:// for transport streamable-http"],
+      ["5:12 url must begin with http:// or https:// for transport http"],
     ],
     [
       "an unknown key",

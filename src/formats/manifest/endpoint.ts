@@ -49,10 +49,11 @@ export function toEndpoint(
     const { command = "", args, env, cwd } = server;
     return definedOnly<StdioEndpoint>({ transport: "stdio", command, args, env, cwd });
   }
-  requireField("url", `a ${transport} server has an address`, server, node, diagnostics);
-  refuse("command", `transport ${transport} needs a url`, node, diagnostics);
-  warnIgnored([...PROGRAM_FIELDS, ...LAUNCH_KEYS], `with transport ${transport}`, node, diagnostics);
-  checkElsewhere(server.sandbox, transport, node, diagnostics);
+  const word = transportWord(transport, node);
+  requireField("url", `a server with transport ${word} has an address`, server, node, diagnostics);
+  refuse("command", `transport ${word} needs a url`, node, diagnostics);
+  warnIgnored([...PROGRAM_FIELDS, ...LAUNCH_KEYS], `with transport ${word}`, node, diagnostics);
+  checkElsewhere(server.sandbox, word, node, diagnostics);
   checkUrl(server.url, transport, node, diagnostics);
   checkHeaders(server, node, diagnostics);
   checkAuth(server.auth, node, diagnostics);
@@ -65,10 +66,16 @@ export function toEndpoint(
   });
 }
 
+/** The transport as the config names it: `http` is another name for streamable-http. */
+function transportWord(transport: FileTransport, node: ObjectNode): string {
+  const written = entryOf(node, "transport")?.value;
+  return written?.kind === "string" ? String(written.value) : transport;
+}
+
 /** A sandbox cannot be enforced for a server that runs elsewhere, so its config must not claim one. */
 function checkElsewhere(
   sandbox: ServerValue["sandbox"],
-  transport: FileTransport,
+  transport: string,
   node: ObjectNode,
   diagnostics: Diagnostics,
 ): void {
@@ -185,7 +192,11 @@ function checkUrl(
   if (!URL.canParse(sample))
     diagnostics.add(place, "url is not a URL", `Write an address that begins with ${schemes}.`);
   else if (!protocols.includes(new URL(sample).protocol))
-    diagnostics.add(place, `url must begin with ${schemes} for transport ${transport}`, fitting(sample));
+    diagnostics.add(
+      place,
+      `url must begin with ${schemes} for transport ${transportWord(transport, node)}`,
+      fitting(sample),
+    );
 }
 
 function fitting(url: string): string | undefined {

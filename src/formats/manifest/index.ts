@@ -39,4 +39,10 @@ export {
   SERVER,
   type ServerFields,
 } from "./server-schema.ts";
-export { type LaunchFields, toDockerFields, toLaunchFields, toSandboxFields } from "./write.ts";
+export {
+  type LaunchFields,
+  toDockerFields,
+  toLaunchFields,
+  toSandboxBlock,
+  toSandboxFields,
+} from "./write.ts";

@@ -96,7 +96,7 @@ export const createFsSchema = (toPath: ToPath) => {
   ).transform(filled);
 };
 
-/** Fields that a driver's own `sandbox` block has too. */
+/** The rules that servers and drivers write alike. A driver reads and writes every one of them. */
 export const SHARED_SANDBOX_FIELDS = {
   env: object("Environment variables of the program, in addition to env of the server.", {
     pass: list("Names of environment variables of the Portolan process to pass on.", VARIABLE_NAME),
@@ -153,8 +153,6 @@ function warnOfNoArguments<T extends Readonly<Record<string, readonly string[]>>
   return byTool;
 }
 
-const { env, home, limits, pathArguments } = SHARED_SANDBOX_FIELDS;
-
 export const SANDBOX_BLOCK = object("", {
   mode: union(MODE_DESCRIPTION, [MODE, BOOLEAN_MODE]),
   backend: oneOf(
@@ -172,7 +170,6 @@ export const SANDBOX_BLOCK = object("", {
     ],
   ),
   fs: createFsSchema(toAbsolutePath),
-  env,
   exec: object("Rules for other programs that the program starts.", {
     allow: list(
       "Programs on the PATH of the sandbox, by name or path, besides the server's own. Default: all programs of the system.",
@@ -180,9 +177,7 @@ export const SANDBOX_BLOCK = object("", {
     ),
     spawn: flag("If false, the program cannot start other processes. Default: true."),
   }).transform(filled),
-  home,
-  limits,
-  pathArguments,
+  ...SHARED_SANDBOX_FIELDS,
 });
 
 /** `sandbox: off`, or a block with rules. */

@@ -189,5 +189,5 @@ export const SERVER = partialObject(
 
 /** The fields of one server that could be read. */
 export type ServerValue = Value<typeof SERVER>;
-/** One server as portolan.yaml writes it. */
-export type ServerFields = Input<typeof SERVER>;
+/** One server of `openWorkspace({ servers })`, with the fields of portolan.yaml. */
+export interface ServerFields extends Input<typeof SERVER> {}

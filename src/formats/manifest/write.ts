@@ -29,8 +29,14 @@ export function toLaunchFields(launch: LaunchSettings | undefined): LaunchFields
 
 /** The mode alone, where the sandbox has no other rules. */
 export function toSandboxFields(sandbox: SandboxConfig): SandboxFields {
+  const block = toSandboxBlock(sandbox);
+  return Object.keys(block).length === 1 && block.mode !== undefined ? block.mode : block;
+}
+
+/** Every rule as a field. Drivers write their sandbox with it too. */
+export function toSandboxBlock(sandbox: SandboxConfig): SandboxFields & object {
   const { mode, backend, network, fs, env, exec, home, limits, pathArguments } = sandbox;
-  const block: SandboxFields & object = definedOnly({
+  return definedOnly<SandboxFields & object>({
     mode,
     backend: backend === "none" ? undefined : backend,
     network,
@@ -41,7 +47,6 @@ export function toSandboxFields(sandbox: SandboxConfig): SandboxFields {
     limits: limits && filled(toLimitFields(limits)),
     path_arguments: pathArguments,
   });
-  return Object.keys(block).length === 1 && mode !== undefined ? mode : block;
 }
 
 function toLimitFields(limits: ResourceLimits): NonNullable<(SandboxFields & object)["limits"]> {

@@ -55,7 +55,7 @@ export function sandboxFromPermissions(security: PackageSecurity): PermissionRes
   if (unsupported !== undefined)
     notes.push({
       message: unsupported.problem,
-      hint: "Portolan uses its default sandbox for this package.",
+      hint: "Portolan runs this package in its own sandbox, with the permissions that the package declares.",
     });
   const permissions = new Set(security.permissions ?? []);
   const services = [...permissions].filter((name) => Object.hasOwn(SERVICES, name));

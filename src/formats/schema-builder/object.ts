@@ -29,10 +29,10 @@ export type ObjectValue<F extends Fields> = Flat<
     readonly [K in keyof F as When<F, K, "optional">]?: Value<F[K]>;
   }
 >;
-/** The object as a file writes it. */
+/** The object as a file writes it, or as a program passes it: an undefined field is an absent one. */
 export type ObjectInput<F extends Fields> = Flat<
   { readonly [K in keyof F as KeyWhen<F, K, "required">]: Input<F[K]> } & {
-    readonly [K in keyof F as KeyWhen<F, K, "default" | "optional">]?: Input<F[K]>;
+    readonly [K in keyof F as KeyWhen<F, K, "default" | "optional">]?: Input<F[K]> | undefined;
   }
 >;
 type KeyWhen<F extends Fields, K extends keyof F, P> = F[K]["types"]["presence"] extends P

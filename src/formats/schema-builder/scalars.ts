@@ -38,19 +38,21 @@ export interface TextOptions {
   readonly pattern?: string;
   /** The hint for a text that does not match `pattern`. */
   readonly patternHint?: string;
+  /** The hint for a value that is not a text. Default: put it into quotes. */
+  readonly kindHint?: string;
 }
 
 const STRING: Kinds = ["string"];
 const ANY_SCALAR: Kinds = ["string", "number", "boolean"];
 
 export function text(description = "", options: TextOptions = {}): Schema<string> {
-  const { scalars = false, empty = false, maxLength, pattern, patternHint } = options;
+  const { scalars = false, empty = false, maxLength, pattern, patternHint, kindHint } = options;
   let compiled: RegExp | undefined;
   return scalar({
     description,
     expected: "text",
     accepts: scalars ? ANY_SCALAR : STRING,
-    wrongKindHint: quotesHint,
+    wrongKindHint: (node) => kindHint ?? quotesHint(node),
     parse(value, refuse) {
       if (value === "" && !empty) return refuse("is empty", "Write text.");
       if (value.includes("\0")) return refuse("contains a NUL character");
@@ -177,7 +179,7 @@ export function duration(
   description = "",
   { zero = false }: { readonly zero?: boolean } = {},
 ): Schema<number, number | string> {
-  const hint = `Write seconds, or a number with ms, s, m or h; at most 24 days${zero ? "" : ", and more than 0"}.`;
+  const hint = `Write a number of seconds, or a number with ms, s, m or h; at most 576h (24 days)${zero ? "" : ", and more than 0"}.`;
   return withUnit(
     description,
     { expected: 'a length of time such as 30, "500ms" or "2m"', hint },

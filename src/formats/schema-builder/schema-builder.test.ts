@@ -123,7 +123,7 @@ test("all diagnostics at once, each with its place and a hint; right fields and 
     'Did you mean "large"?',
     undefined,
     "Write true.",
-    "Write seconds, or a number with ms, s, m or h; at most 24 days, and more than 0.",
+    "Write a number of seconds, or a number with ms, s, m or h; at most 576h (24 days), and more than 0.",
     "Write a list: [one, two], or a line with - for each.",
     undefined,
     undefined,

@@ -59,24 +59,41 @@ export const APPROVAL_RULE = object(
 export function checkApprovalCallers(
   gateway: TextNode,
   reserved: Iterable<string>,
-  { diagnostics }: ReadContext,
+  context: ReadContext,
 ): void {
-  const textsOf = (node: TextNode | undefined): readonly TextNode[] =>
-    node?.kind === "list" ? node.items.filter(({ kind }) => kind === "string") : [];
-  const valueOf = (node: TextNode | undefined): string => (node?.kind === "string" ? String(node.value) : "");
-  const callers = nodeAt(gateway, "callers");
-  const names = (callers?.kind === "list" ? callers.items : []).map((one) => valueOf(nodeAt(one, "name")));
-  const known = new Set([...reserved, ...names]);
+  const known = new Set([...reserved, ...callerNames(gateway)]);
   const rules = nodeAt(gateway, "approval");
   for (const rule of rules?.kind === "list" ? rules.items : [])
-    for (const node of textsOf(nodeAt(rule, "callers"))) {
-      const name = valueOf(node);
-      // People of an OAuth issuer are named by their claims, as in oauth:<issuer>|<subject>.
-      if (known.has(name) || /[*|]/.test(name)) continue;
-      diagnostics.add(
-        node,
-        `no caller has the name ${quoted(name)}`,
-        didYouMean(name, known) ?? `Known callers: ${[...known].join(", ")}.`,
-      );
-    }
+    reportUnknownCallers(nodeAt(rule, "callers"), known, context);
+}
+
+/** Reports each name in the list `named` that is not in `known`. */
+export function reportUnknownCallers(
+  named: TextNode | undefined,
+  known: ReadonlySet<string>,
+  { diagnostics }: ReadContext,
+): void {
+  for (const node of named?.kind === "list" ? named.items : []) {
+    if (node.kind !== "string") continue;
+    const name = String(node.value);
+    // People of an OAuth issuer are named by their claims, as in oauth:<issuer>|<subject>.
+    if (known.has(name) || /[*|]/.test(name)) continue;
+    diagnostics.add(
+      node,
+      `no caller has the name ${quoted(name)}`,
+      didYouMean(name, known) ??
+        (known.size === 0
+          ? "Define the caller in gateway.callers."
+          : `Known callers: ${[...known].join(", ")}.`),
+    );
+  }
+}
+
+/** The names in `gateway.callers`. */
+export function callerNames(gateway: TextNode | undefined): string[] {
+  const callers = gateway && nodeAt(gateway, "callers");
+  return (callers?.kind === "list" ? callers.items : []).flatMap((caller) => {
+    const name = nodeAt(caller, "name");
+    return name?.kind === "string" ? [String(name.value)] : [];
+  });
 }

@@ -14,6 +14,7 @@ import {
   type Schema,
   text,
 } from "../schema-builder/index.ts";
+import { callerNames } from "./approval-schema.ts";
 
 const AMOUNT = /^\d+(\.\d+)?\s*\/\s*\d*(s|m|h|d)$/;
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -22,25 +23,28 @@ const BUDGET_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/;
 
 const TOOL_PATTERNS = "Names at the gateway, or <alias>.<tool>. * matches any text.";
 
+const AMOUNT_HINT = "Write for example 20/m, 100/h, 500/d or 1000/30d; a period is at most 366 days.";
+
 /** `100/h`, `500/d`, `20/30m` */
 function amount(description: string, { whole }: { readonly whole: boolean }): Schema<BudgetAmount, string> {
-  return text(description, { pattern: AMOUNT.source.replaceAll("\\/", "/") }).transform(
-    (written, node, { diagnostics }): BudgetAmount | undefined => {
-      const [given = "", period = ""] = AMOUNT.test(written)
-        ? written.split("/").map((part) => part.trim())
-        : [];
-      const value = Number(given);
-      const periodMs = Number(period.slice(0, -1) || 1) * (UNIT_MS[period.slice(-1)] ?? 0);
-      const fits = value > 0 && (!whole || Number.isSafeInteger(value));
-      if (fits && periodMs > 0 && periodMs <= MAX_PERIOD_MS) return { amount: value, periodMs };
-      diagnostics.add(
-        node,
-        `${toLabel(node.path)} must say how ${whole ? "many calls" : "much"} in which time, not ${quoted(written)}`,
-        "Write for example 20/m, 100/h, 500/d or 1000/30d; a period is at most 366 days.",
-      );
-      return undefined;
-    },
-  );
+  return text(description, {
+    pattern: AMOUNT.source.replaceAll("\\/", "/"),
+    kindHint: AMOUNT_HINT,
+  }).transform((written, node, { diagnostics }): BudgetAmount | undefined => {
+    const [given = "", period = ""] = AMOUNT.test(written)
+      ? written.split("/").map((part) => part.trim())
+      : [];
+    const value = Number(given);
+    const periodMs = Number(period.slice(0, -1) || 1) * (UNIT_MS[period.slice(-1)] ?? 0);
+    const fits = value > 0 && (!whole || Number.isSafeInteger(value));
+    if (fits && periodMs > 0 && periodMs <= MAX_PERIOD_MS) return { amount: value, periodMs };
+    diagnostics.add(
+      node,
+      `${toLabel(node.path)} must say how ${whole ? "many calls" : "much"} in which time, not ${quoted(written)}`,
+      AMOUNT_HINT,
+    );
+    return undefined;
+  });
 }
 
 const BUDGET = object(
@@ -94,7 +98,10 @@ export const LOOPS = object(
     )
       .key("within")
       .required(),
-    except: list(`Tools that callers can repeat without a limit. ${TOOL_PATTERNS}`, text()),
+    except: list(
+      `Tools that the loop breaker does not check. Budgets and rate limits still apply to them. ${TOOL_PATTERNS}`,
+      text(),
+    ),
   },
 );
 
@@ -106,12 +113,7 @@ export function checkBudgets(
 ): void {
   const budgets = nodeAt(gateway, "budgets");
   if (budgets?.kind !== "object") return;
-  const callers = nodeAt(gateway, "callers");
-  const known = new Set(reserved);
-  for (const caller of callers?.kind === "list" ? callers.items : []) {
-    const name = nodeAt(caller, "name");
-    if (name?.kind === "string") known.add(String(name.value));
-  }
+  const known = new Set([...reserved, ...callerNames(gateway)]);
   for (const { key, value } of budgets.entries) {
     if (!BUDGET_NAME.test(key))
       diagnostics.add(

@@ -284,3 +284,10 @@ test("no section makes the parser throw", () => {
     { numRuns: 100 },
   );
 });
+
+test("a budget without a period gets the hint to write one", () => {
+  const { diagnostics } = parseWorkspace("gateway: {budgets: {a: {calls: 30}}}", "portolan.yaml");
+  expect(diagnostics.map(({ hint }) => hint)).toEqual([
+    "Write for example 20/m, 100/h, 500/d or 1000/30d; a period is at most 366 days.",
+  ]);
+});

@@ -1,7 +1,7 @@
 // Schema of the `gateway` section of portolan.yaml: where it listens, who may use it, and how much.
 
 import { isHttpUrl, isSecureUrl, parseUrl } from "../../base/net/urls.ts";
-import { GATEWAY_DEFAULTS, type GatewayRate, LOG_FORMATS } from "../../model/index.ts";
+import { BUILT_IN_CALLERS, GATEWAY_DEFAULTS, type GatewayRate, LOG_FORMATS } from "../../model/index.ts";
 import { BUDGETS, checkBudgets, LOOPS } from "./budget-schema.ts";
 import { nodeAt, type Place, quoted, type TextNode, toLabel } from "../document/index.ts";
 import {
@@ -29,8 +29,6 @@ const SHA256 = /^[0-9A-Fa-f]{64}$/;
 /** The characters that RFC 6749 allows in a scope; they are also safe between quotes in a header. */
 const SCOPE = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 const EVERY_ADDRESS: ReadonlySet<string> = new Set(["0.0.0.0", "::", "[::]"]);
-/** Names that the gateway gives to callers with its own token, over stdio, and without a token. */
-const RESERVED_NAMES: ReadonlySet<string> = new Set(["local", "stdio", "anyone"]);
 
 const count = (minimum: number, description: string): Schema<number> => integer(description, { minimum });
 
@@ -147,7 +145,7 @@ const CALLER = object(
           `${quoted(name)} cannot be the name of a caller`,
           'Use up to 64 letters, digits, "_", "-", "." and "@". Begin with a letter, a digit or "_".',
         );
-      else if (name !== undefined && RESERVED_NAMES.has(name))
+      else if (name !== undefined && BUILT_IN_CALLERS.has(name))
         at.error("name", `the gateway itself uses the name ${quoted(name)}`, "Choose another name.");
       const credentials = (["token", "tokenSha256", "oauth"] as const).map(at.entry);
       if (credentials.every((entry) => entry === undefined))
@@ -187,7 +185,7 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
     const name = nodeAt(caller, "name");
     const written = name?.kind === "string" ? String(name.value) : "";
     const sameName = names.get(written);
-    if (name !== undefined && CALLER_NAME.test(written) && !RESERVED_NAMES.has(written)) {
+    if (name !== undefined && CALLER_NAME.test(written) && !BUILT_IN_CALLERS.has(written)) {
       if (sameName === undefined) names.set(written, name);
       else
         diagnostics.add(
@@ -365,8 +363,8 @@ export const GATEWAY = object(
           "Write the URL under which clients reach the gateway, such as resource: https://tools.example.com/mcp.",
         );
       checkCallers(at.node, oauth !== undefined, at);
-      checkBudgets(at.node, RESERVED_NAMES, at);
-      checkApprovalCallers(at.node, RESERVED_NAMES, at);
+      checkBudgets(at.node, BUILT_IN_CALLERS, at);
+      checkApprovalCallers(at.node, BUILT_IN_CALLERS, at);
       if (draft.auth !== "none") return;
       for (const name of ["oauth", "callers"] as const)
         if (at.entry(name) !== undefined)
@@ -395,7 +393,7 @@ export function serversNamedByGateway(gateway: TextNode | undefined): TextNode[]
   return [...ofCallers, ...itemsOf("approval").flatMap((rule) => nodeAt(rule, "servers") ?? [])];
 }
 
-/** The lists of tool patterns in the rules of callers, in approval rules and in budgets. */
+/** The lists of tool patterns in the rules of callers, in approval rules, in budgets and in `loops.except`. */
 export function toolsNamedByGateway(gateway: TextNode | undefined): TextNode[] {
   const listed = (name: string): readonly TextNode[] => {
     const node = nodeAt(gateway, name);
@@ -405,5 +403,9 @@ export function toolsNamedByGateway(gateway: TextNode | undefined): TextNode[] {
   const rules = listed("callers").flatMap((caller) =>
     ["allow", "deny"].flatMap((name) => nodeAt(caller, name) ?? []),
   );
-  return [...rules, ...listed("approval"), ...listed("budgets")].flatMap((one) => nodeAt(one, "tools") ?? []);
+  const ruled = [...rules, ...listed("approval"), ...listed("budgets")];
+  return [
+    ...ruled.flatMap((one) => nodeAt(one, "tools") ?? []),
+    ...[nodeAt(gateway, "loops", "except") ?? []].flat(),
+  ];
 }

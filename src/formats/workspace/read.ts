@@ -32,6 +32,7 @@ import {
 import type { ReadContext } from "../schema-builder/index.ts";
 import { serversNamedByGateway, toolsNamedByGateway } from "./gateway-schema.ts";
 import { WORKSPACE, type WorkspaceValue } from "./schema.ts";
+import { checkMetricsCallers } from "./telemetry-schema.ts";
 
 /** A text of the file with its place, for diagnostics that need other files too. */
 export interface PlacedWord extends Place {
@@ -82,6 +83,7 @@ function readWorkspace({ root, diagnostics: syntax }: ReadResult, file: string):
   const context: ReadContext = { diagnostics, folder: folderOf(file) };
   // A file of comments alone is a workspace with all defaults.
   const workspace = root.kind === "null" ? {} : (WORKSPACE.read(root, context) ?? {});
+  checkMetricsCallers(root, context);
   const entries = serverEntries(root);
   for (const entry of entries) checkAlias(entry, diagnostics);
   const servers = entries.flatMap((entry) => toServer(entry, workspace, context) ?? []);

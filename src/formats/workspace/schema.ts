@@ -7,6 +7,7 @@ import {
   NAMING,
   PINS,
   SERVER,
+  type ServerFields,
 } from "../manifest/index.ts";
 import {
   flag,
@@ -98,4 +99,6 @@ export const WORKSPACE = partialObject("Portolan workspace: its MCP servers, its
 export type WorkspaceValue = Value<typeof WORKSPACE>;
 
 /** The fields of portolan.yaml that a program can pass itself. */
-export type WorkspaceInput = Omit<Input<typeof WORKSPACE>, "sources" | "contracts">;
+export type WorkspaceInput = Omit<Input<typeof WORKSPACE>, "contracts" | "servers"> & {
+  readonly servers?: Readonly<Record<string, ServerFields>> | undefined;
+};

@@ -24,12 +24,13 @@ test("everything that can be said about telemetry and the audit log", () => {
   results: false
   prometheus: {auth: token, callers: [prometheus]}
 audit: {folder: audit, anchors: /mnt/anchors, max_size: 10MB, keep: 5}
-gateway: {port: 1}
+gateway: {port: 1, callers: [{name: prometheus, token: "\${T}"}]}
 `),
   ).toEqual({
     problems: [],
     gateway: {
       port: 1,
+      callers: [{ name: "prometheus", token: "${T}" }],
       telemetry: {
         endpoint: "http://localhost:4318",
         protocol: "http/json",
@@ -60,6 +61,10 @@ test.each([
   ["telemetry: {endpoint: localhost}", "1:23 telemetry.endpoint is not the URL of a receiver"],
   ["telemetry: {sample: 2}", '1:21 telemetry.sample must be a number from 0 to 1, not "2"'],
   ["telemetry: {endpiont: x}", '1:13 unknown key "endpiont" in telemetry'],
+  [
+    "gateway: {callers: [{name: prom, token: '${T}'}]}\ntelemetry: {prometheus: {callers: [prom, porm]}}",
+    '2:42 no caller has the name "porm"',
+  ],
   ["audit: {keep: 0}", '1:15 audit.keep must be a whole number of at least 1, not "0"'],
   ["audit: yes please", "1:8 audit must be true or false or an object with keys, not text"],
 ])("%j is a problem at its place", (text, expected) => {

@@ -2,7 +2,7 @@
 
 import { isHttpUrl, parseUrl } from "../../base/net/urls.ts";
 import type { AuditSettings, PrometheusSettings } from "../../model/index.ts";
-import { toLabel } from "../document/index.ts";
+import { nodeAt, type TextNode, toLabel } from "../document/index.ts";
 import {
   flag,
   integer,
@@ -11,10 +11,12 @@ import {
   number,
   object,
   oneOf,
+  type ReadContext,
   size,
   text,
   union,
 } from "../schema-builder/index.ts";
+import { callerNames, reportUnknownCallers } from "./approval-schema.ts";
 
 const PROMETHEUS = union(
   "Metrics for Prometheus at /metrics of the gateway: true, or an object with access rules. Default: false.",
@@ -91,3 +93,11 @@ export const AUDIT = union(
     }),
   ],
 );
+
+/** Reports names in `telemetry.prometheus.callers` that no caller of the gateway has: the gateway would refuse Prometheus. */
+export function checkMetricsCallers(root: TextNode, context: ReadContext): void {
+  const telemetry = nodeAt(root, "telemetry");
+  const prometheus = telemetry && nodeAt(telemetry, "prometheus");
+  const known = new Set(callerNames(nodeAt(root, "gateway")));
+  reportUnknownCallers(prometheus && nodeAt(prometheus, "callers"), known, context);
+}

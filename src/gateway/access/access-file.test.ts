@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { build } from "vite";
-import { afterEach, beforeEach, expect, test } from "vitest";
+import { afterEach, beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import type { Diagnostic } from "../../errors/index.ts";
 import { openAccess } from "./access-file.ts";
 
@@ -83,10 +83,25 @@ test.each([
   await expect(openAccess(workspace, { folder })).rejects.toMatchObject({
     code: "FILE_FAILED",
     message: `the gateway's access file ${file} is damaged: ${reason}`,
-    hint: expect.stringContaining("remove it"),
+    hint: "Restore the file from a backup. Or replace it with a new one: call openAccess() with renew: true. You must give the new token to every client that used the token of the gateway, and sign in to the console again. Clients with a token of their own keep it.",
   });
   expect(await readFile(file, "utf8")).toBe(content);
   expect((await openAccess(workspace, { folder, renew: true })).created).toBe(true);
+});
+
+test("for a damaged file in the default folder, the hint is a command", async () => {
+  vi.stubEnv("XDG_DATA_HOME", top);
+  vi.stubEnv("LOCALAPPDATA", top);
+  vi.stubEnv("HOME", top);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { file } = await openAccess(workspace);
+  onTestFinished(() => rm(file, { force: true }));
+  await writeFile(file, "{");
+  await expect(openAccess(workspace)).rejects.toMatchObject({
+    hint: expect.stringContaining(
+      "Or replace it with a new one: run portolan token --new (with -w <folder> for another workspace), then start the gateway, or run portolan reload if it is running. You must",
+    ),
+  });
 });
 
 test("a file of a newer version is not called damaged", async () => {

@@ -2,7 +2,7 @@
 
 import { createHash, randomBytes } from "node:crypto";
 import { type FileHandle, mkdir, open, realpath, stat, chmod } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
 import {
@@ -27,10 +27,10 @@ type KeptAccess = Access & { readonly file: string };
 
 export interface AccessOptions {
   /** Folder of access files. Default: in the data folder of the user. */
-  readonly folder?: string;
+  readonly folder?: string | undefined;
   /** Creates a new token and key, and replaces a damaged file too. Clients with the old token lose access. */
-  readonly renew?: boolean;
-  readonly report?: Report;
+  readonly renew?: boolean | undefined;
+  readonly report?: Report | undefined;
 }
 
 type Kept = Pick<Access, "token" | "key">;
@@ -46,6 +46,20 @@ const MAX_BYTES = 64 * 1024;
 const KEY_BYTES = 32;
 const TOKEN = /^ptl_[\w-]{43}$/;
 const KEY = /^[\w-]{43}$/;
+const AFTERWARDS =
+  "You must give the new token to every client that used the token of the gateway, and sign in to the console again. Clients with a token of their own keep it.";
+/** How to replace an access file: a command for one in the default folder, else a call by the program that named the folder. */
+const REPLACEMENTS = {
+  command: {
+    access: `run portolan token --new (with -w <folder> for another workspace), then start the gateway, or run portolan reload if it is running. ${AFTERWARDS}`,
+    token: "run portolan token --new.",
+  },
+  program: {
+    access: `call openAccess() with renew: true. ${AFTERWARDS}`,
+    token: "call openAccess() with renew: true.",
+  },
+};
+type Replacement = Readonly<Record<"access" | "token", string>>;
 
 /** Two processes that start at the same time get the same access. Throws FILE_FAILED for a damaged file, which only `renew` replaces. */
 export async function openAccess(workspacePath: string, options: AccessOptions = {}): Promise<KeptAccess> {
@@ -109,16 +123,15 @@ async function read(file: string, report: Report): Promise<Kept | undefined> {
   }
   try {
     const { size, mode } = await handle.stat();
-    if (size > MAX_BYTES) throw damaged(file, `it has ${size} bytes, but the limit is ${MAX_BYTES}`);
-    const kept = parse(await handle.readFile("utf8"), file);
+    const kept =
+      size > MAX_BYTES
+        ? damaged(`it has ${size} bytes, but the limit is ${MAX_BYTES}`)
+        : parse(await handle.readFile("utf8"));
+    if ("problem" in kept) throw await unusable(file, kept);
     if (isWide(mode)) {
       await handle.chmod(0o600);
-      report(
-        narrowed(
-          file,
-          "Other users of this computer may know the token. To replace it, run portolan token --new.",
-        ),
-      );
+      const { token } = await replacementOf(file);
+      report(narrowed(file, `Other users of this computer may know the token. To replace it, ${token}`));
     }
     return kept;
   } finally {
@@ -126,35 +139,47 @@ async function read(file: string, report: Report): Promise<Kept | undefined> {
   }
 }
 
-function parse(text: string, file: string): Kept {
+/** Why the content cannot be used, in a phrase that follows the name of the file. */
+interface Unusable {
+  readonly problem: string;
+  readonly remedy: string;
+}
+
+function parse(text: string): Kept | Unusable {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw damaged(file, "it is not JSON");
+    return damaged("it is not JSON");
   }
-  if (!isObject(value)) throw damaged(file, "it contains no object");
+  if (!isObject(value)) return damaged("it contains no object");
   const { version, token, key } = value;
-  if (typeof version === "number" && version > VERSION) throw tooNew(file, version);
-  if (version !== VERSION) throw damaged(file, "it has no valid version");
-  if (typeof token !== "string" || !TOKEN.test(token)) throw damaged(file, "its token is malformed");
-  if (typeof key !== "string" || !KEY.test(key)) throw damaged(file, "its key is malformed");
+  if (typeof version === "number" && version > VERSION)
+    return {
+      problem: `has the version ${version}, but this version of Portolan supports only ${VERSION}`,
+      remedy: "A newer version of Portolan wrote the file. Use that version of Portolan.",
+    };
+  if (version !== VERSION) return damaged("it has no valid version");
+  if (typeof token !== "string" || !TOKEN.test(token)) return damaged("its token is malformed");
+  if (typeof key !== "string" || !KEY.test(key)) return damaged("its key is malformed");
   return { token, key: Buffer.from(key, "base64url") };
 }
 
-function damaged(file: string, reason: string): PortolanError {
-  return new PortolanError("FILE_FAILED", `the gateway's access file ${file} is damaged: ${reason}`, {
-    hint: "Restore the file from a backup, or remove the file. If you remove it, the next start of the gateway creates a new token, and you must give the new token to every client.",
+function damaged(reason: string): Unusable {
+  return { problem: `is damaged: ${reason}`, remedy: "Restore the file from a backup." };
+}
+
+async function unusable(file: string, { problem, remedy }: Unusable): Promise<PortolanError> {
+  const { access } = await replacementOf(file);
+  return new PortolanError("FILE_FAILED", `the gateway's access file ${file} ${problem}`, {
+    hint: `${remedy} Or replace it with a new one: ${access}`,
     data: { file },
   });
 }
 
-function tooNew(file: string, version: number): PortolanError {
-  const message = `the gateway's access file ${file} has the version ${version}, but this version of Portolan supports only ${VERSION}`;
-  return new PortolanError("FILE_FAILED", message, {
-    hint: "A newer version of Portolan wrote the file. Use that version of Portolan, or remove the file. If you remove it, the next start of the gateway creates a new token, and you must give the new token to every client.",
-    data: { file },
-  });
+/** The command uses only the default folder. */
+async function replacementOf(file: string): Promise<Replacement> {
+  return REPLACEMENTS[dirname(file) === (await defaultFolder()) ? "command" : "program"];
 }
 
 async function narrowFolder(folder: string, report: Report): Promise<void> {

@@ -7,7 +7,7 @@ const status = (settings: GatewaySettings, bound: string, host?: string, origin?
   createHostRules(settings, bound).check(host, origin)?.status ?? 200;
 
 const LISTED: GatewaySettings = {
-  allowedHosts: ["tools.example.com", "*.example.org", "a.example.net:8443"],
+  allowedHosts: ["tools.example.com", "*.example.org", "a.example.net:8443", "b.example.net:443"],
 };
 
 test.each<[GatewaySettings, string, string | undefined, number]>([
@@ -32,6 +32,9 @@ test.each<[GatewaySettings, string, string | undefined, number]>([
   [LISTED, "127.0.0.1", "evilexample.org", 403],
   [LISTED, "127.0.0.1", "a.example.net:8443", 200],
   [LISTED, "127.0.0.1", "a.example.net", 403],
+  [LISTED, "127.0.0.1", "b.example.net:443", 200],
+  [LISTED, "127.0.0.1", "b.example.net", 200],
+  [LISTED, "127.0.0.1", "b.example.net:80", 403],
   // Elsewhere a token is needed anyway, unless the names are listed.
   [{}, "0.0.0.0", "whatever.example", 200],
   [{}, "10.0.0.7", "10.0.0.7:7420", 200],

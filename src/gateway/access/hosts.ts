@@ -83,7 +83,9 @@ function toHostTest(entry: string): (host: HostPort) => boolean {
   const isWildcard = entry.startsWith("*.");
   const { name, port } = parseHost(isWildcard ? entry.slice(2) : entry) ?? { name: "", port: undefined };
   const suffix = `.${name}`;
+  // A client sends no port if it is the default port of the scheme. The scheme is unknown here: a proxy may terminate TLS.
+  const isDefault = port === "80" || port === "443";
   return (host) =>
-    (port === undefined || port === host.port) &&
+    (port === undefined || port === host.port || (isDefault && host.port === undefined)) &&
     (isWildcard ? host.name.length > suffix.length && host.name.endsWith(suffix) : host.name === name);
 }

@@ -5,6 +5,7 @@ import { randomInt } from "node:crypto";
 import type { ApprovalRequest } from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
+  type ApprovalEvent,
   type CallCheck,
   contractApprovalMessage,
   type OpenedWorkspace,
@@ -275,7 +276,7 @@ export class Approvals {
     const observation = call.observation?.current;
     try {
       observation?.waits();
-      this.#emit("requested", waiting, { reason, expires });
+      this.#emit("requested", waiting, { ways: waiting.by, reason, expires });
       const outcome = await waitForDecision({
         // Other callers must not learn where the workspace is.
         folder: callerOf(call.caller) === "local" ? this.#workspace.config.folder : undefined,
@@ -339,7 +340,7 @@ export class Approvals {
   #emit(
     step: "requested" | "granted" | "denied" | "expired" | "withdrawn",
     { id, server, tool, caller, rule }: WaitingCall,
-    more: { readonly by?: ApprovalWay; readonly reason?: string; readonly expires?: string },
+    more: Pick<ApprovalEvent, "by" | "ways" | "reason" | "expires">,
   ): void {
     if (step !== "requested") {
       this.#decided[step] += 1;
@@ -377,9 +378,12 @@ function checkTime({ maxForMs, rule }: WaitingCall, forMs: number | undefined): 
       ? "allows approval of single calls only, not for a period of time"
       : `allows approval for at most ${maxForMs / 1_000} seconds`;
   if (maxForMs !== undefined && forMs > 0 && forMs <= maxForMs) return;
+  const shorter = maxForMs === undefined ? "" : `Approve with --for ${maxForMs / 1_000}s or less. Or approve`;
+  const now = `${shorter || "Approve"} only this call: leave out --for.`;
+  const later = rule.startsWith("gateway.")
+    ? "To allow a longer time for later calls, set `for` of this rule in portolan.yaml."
+    : "To allow approval of later calls for a period of time, add a rule with contract: true and `for` to gateway.approval in portolan.yaml.";
   throw new PortolanError("INPUT_INVALID", `${rule} ${limit}`, {
-    hint: rule.startsWith("gateway.")
-      ? "Approve only this call: leave out --for. Or change `for` of the rule in portolan.yaml."
-      : "Approve only this call: leave out --for. To allow approval for a period of time, add a rule with contract: true and `for` to gateway.approval in portolan.yaml.",
+    hint: `${now} ${later} Calls that wait already keep the rule under which they began to wait.`,
   });
 }

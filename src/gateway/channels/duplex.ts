@@ -1,6 +1,7 @@
 // Client on a two-way channel (stdio, WebSocket, HTTP+SSE). It may use either protocol era, or both.
 
 import { randomUUID } from "node:crypto";
+import { InFlightMap } from "../../base/collections/in-flight-map.ts";
 import { hasMethod, META, RPC, type RequestId, type RpcMessage, type RpcRequest } from "../../model/index.ts";
 import { declaresRevision } from "../common/envelope.ts";
 import { LegacySession, type LegacyOptions } from "../legacy/session.ts";
@@ -21,7 +22,7 @@ export interface DuplexOptions {
 
 export class Duplex {
   readonly #options: DuplexOptions;
-  readonly #inFlight = new Map<RequestId, DuplexReply>();
+  readonly #inFlight = new InFlightMap<RequestId, DuplexReply>();
   #session: LegacySession | undefined;
   #idle: (() => void) | undefined;
 
@@ -38,7 +39,7 @@ export class Duplex {
   }
 
   #isIdle(): boolean {
-    return [...this.#inFlight.values()].every(({ isStream }) => isStream);
+    return this.#inFlight.values().every(({ isStream }) => isStream);
   }
 
   /** `done` is called once, when the message is handled completely. */
@@ -65,7 +66,7 @@ export class Duplex {
       return write(writeError(message.id, { code: RPC.INTERNAL, message: refused.message }));
     }
     const reply = new DuplexReply((text) => {
-      this.#inFlight.delete(message.id);
+      this.#inFlight.take(message.id);
       this.#options.endRequest();
       done();
       if (text !== undefined) write(text);
@@ -82,7 +83,7 @@ export class Duplex {
 
   close(): void {
     this.#session?.close();
-    for (const reply of [...this.#inFlight.values()]) reply.cancel();
+    for (const reply of this.#inFlight.values()) reply.cancel();
   }
 
   #request(message: RpcRequest, reply: Reply): void {

@@ -5,10 +5,25 @@ import { type JsonBound, type JsonBounds, JsonScanner, RPC, type RpcErrorObject 
 
 export type Parsed = { readonly value: unknown } | { readonly error: RpcErrorObject };
 
-/** Checks a message while it arrives. `push()` returns an error for a message that must not be parsed. */
-export interface MessageCheck {
-  readonly weight: number;
-  push(bytes: Buffer): RpcErrorObject | undefined;
+/** Checks a message while it arrives. */
+export class MessageCheck {
+  readonly #bounds: JsonBounds;
+  readonly #scanner: JsonScanner;
+
+  constructor(bounds: JsonBounds) {
+    this.#bounds = bounds;
+    this.#scanner = new JsonScanner(bounds);
+  }
+
+  get weight(): number {
+    return this.#scanner.weight;
+  }
+
+  /** Returns an error for a message that must not be parsed. */
+  push(bytes: Buffer): RpcErrorObject | undefined {
+    const exceeded = this.#scanner.push(bytes);
+    return exceeded === undefined ? undefined : exceededError(exceeded, this.#bounds);
+  }
 }
 
 /** A step of work; it returns the next step. */
@@ -42,13 +57,7 @@ export class Intake {
 
   /** Check of a message that arrives in parts, so that a message that must not be parsed is not received either. */
   check(): MessageCheck {
-    const scanner = new JsonScanner(this.#bounds);
-    return {
-      get weight() {
-        return scanner.weight;
-      },
-      push: (bytes) => this.#toError(scanner.push(bytes)),
-    };
+    return new MessageCheck(this.#bounds);
   }
 
   /**
@@ -102,16 +111,14 @@ export class Intake {
       if (steps.length > 0) this.#waiting.set(caller, steps);
     }
   }
+}
 
-  #toError(exceeded: JsonBound | undefined): RpcErrorObject | undefined {
-    if (exceeded === undefined) return undefined;
-    const { depth, weight } = this.#bounds;
-    const message =
-      exceeded === "depth"
-        ? `The message is nested deeper than ${depth} levels`
-        : `The message contains too many values: more than ${Math.floor(weight / 3)} object members, or ${weight} array items`;
-    return { code: RPC.INVALID_REQUEST, message };
-  }
+function exceededError(exceeded: JsonBound, { depth, weight }: JsonBounds): RpcErrorObject {
+  const message =
+    exceeded === "depth"
+      ? `The message is nested deeper than ${depth} levels`
+      : `The message contains too many values: more than ${Math.floor(weight / 3)} object members, or ${weight} array items`;
+  return { code: RPC.INVALID_REQUEST, message };
 }
 
 function parse(bytes: Buffer): Parsed {

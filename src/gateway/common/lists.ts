@@ -1,5 +1,6 @@
 // Lists (tools, prompts, resources): divided into pages; and the fields that modern results must have.
 
+import { merge } from "../../base/collections/merge.ts";
 import { META, RPC, type JsonObject } from "../../model/index.ts";
 import { RpcRefusal } from "./messages.ts";
 
@@ -61,12 +62,12 @@ export function frameFor(info: JsonObject | undefined): ResultFrame {
 
 /** Adds the fields that a modern result must have and that a legacy server does not send. */
 export function modernResult(method: string, result: JsonObject, { info }: ResultFrame): JsonObject {
-  return {
-    ...(result.resultType === undefined ? COMPLETE : undefined),
-    ...(result._meta === undefined ? info : undefined),
-    ...(needsCacheHint(method, result) ? UNCACHED : undefined),
-    ...result,
-  };
+  const added = merge(
+    result.resultType === undefined ? COMPLETE : undefined,
+    result._meta === undefined ? info : undefined,
+    needsCacheHint(method, result) ? UNCACHED : undefined,
+  );
+  return Object.assign(added, result);
 }
 
 const COMPLETE = { resultType: "complete" };

@@ -2,7 +2,14 @@
 
 import { LONG_CHARS, writeJson } from "../../base/text/write-json.ts";
 import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
-import { isObject, type JsonObject, RPC, type RequestId, type RpcErrorObject } from "../../model/index.ts";
+import {
+  BUILT_IN_CALLERS,
+  isObject,
+  type JsonObject,
+  RPC,
+  type RequestId,
+  type RpcErrorObject,
+} from "../../model/index.ts";
 import type { Observation } from "../../telemetry/index.ts";
 import type { Reply } from "./types.ts";
 
@@ -74,19 +81,43 @@ export class RpcRefusal extends Error {
 const HOP_CODES = new Set<number>([RPC.HEADER_MISMATCH, RPC.UNSUPPORTED_VERSION]);
 const LEGACY_RESOURCE_NOT_FOUND = -32002;
 
-/** The JSON-RPC error for a failed request. An error that the server returned passes unchanged. */
-export function toRpcError(thrown: unknown, modern: boolean): RpcErrorObject {
+/**
+ * The JSON-RPC error for a failed request, whose tool it names. An error that the server returned passes unchanged, with the hint of
+ * Portolan if there is one. `caller` is the name of the caller.
+ */
+export function toRpcError(
+  thrown: unknown,
+  modern: boolean,
+  request?: { readonly method: string; readonly params?: JsonObject | undefined },
+  caller?: string,
+): RpcErrorObject {
   if (thrown instanceof RpcRefusal) return thrown.error;
   const error = isPortolanError(thrown) ? thrown : toPortolanError(thrown);
   const { rpcCode, rpcData } = error.data;
   if (typeof rpcCode === "number" && !HOP_CODES.has(rpcCode)) {
     const code =
       modern && rpcCode === LEGACY_RESOURCE_NOT_FOUND ? RPC.INVALID_PARAMS : rpcCode || RPC.INTERNAL;
-    return { code, message: error.message, data: rpcData };
+    // A hint of Portolan, such as the grant that the server lacks, must reach the client, which shows only the message.
+    const hint = hintForCaller(error, caller);
+    if (hint === "" || hint === ERROR_CODES[error.code].hint)
+      return { code, message: error.message, data: rpcData };
+    const data = rpcData === undefined || isObject(rpcData) ? { ...rpcData, hint } : rpcData;
+    return { code, message: `${error.message.replace(/\.$/, "")}. ${hint}`, data };
   }
   const isLegacyCode = !modern && error.code === "RESOURCE_NOT_FOUND";
   const code = isLegacyCode ? LEGACY_RESOURCE_NOT_FOUND : ERROR_CODES[error.code].jsonrpc;
-  return { code, message: error.message, data: publicData(error) };
+  const tool = request?.method === "tools/call" ? request.params?.name : undefined;
+  const named = typeof tool === "string" ? error.at({ tool }) : error;
+  const data = { ...publicData(named), hint: hintForCaller(error, caller) };
+  return { code, message: error.message, data };
+}
+
+/** A named caller cannot run the commands of a hint, and must not learn the paths of the operator. */
+function hintForCaller({ code, hint }: PortolanError, caller: string | undefined): string {
+  if (caller === undefined || BUILT_IN_CALLERS.has(caller) || !/\bportolan [a-z]/.test(hint)) return hint;
+  return code === "TOOL_WITHHELD"
+    ? "Ask the operator of the gateway to review and approve the tool."
+    : "Ask the operator of the gateway for help.";
 }
 
 /**
@@ -111,6 +142,8 @@ function publicData({ code, hint, server, tool, data }: PortolanError): JsonObje
     hint,
     server,
     tool,
+    neverRan: data.neverRan === true ? true : undefined,
+    retryAfterMs: typeof data.retryAfterMs === "number" ? data.retryAfterMs : undefined,
     uri: code === "RESOURCE_NOT_FOUND" ? data.uri : undefined,
     url: code === "AUTH_REQUIRED" && isObject(data.login) ? data.login.url : undefined,
     requiredCapabilities: code === "CAPABILITY_MISSING" ? data.requiredCapabilities : undefined,

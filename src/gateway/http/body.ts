@@ -2,7 +2,7 @@
 
 import type { CallerLimits, Refusal } from "../access/types.ts";
 import type { MessageCheck } from "../common/intake.ts";
-import type { HttpResponse } from "./responses.ts";
+import type { HttpRequest, HttpResponse } from "./responses.ts";
 
 export type Body =
   | {
@@ -29,6 +29,7 @@ export function readBody(
   done: (body: Body) => void,
 ): void {
   const { req: request } = response;
+  if (request.readableEnded) return done(readParsed(request, { maxBytes, limits, check }));
   const declared = Number(request.headers["content-length"] ?? 0);
   if (declared > maxBytes) return done({ refusal: tooLarge(maxBytes) });
   let reserved = declared + OVERHEAD_BYTES;
@@ -82,6 +83,28 @@ export function readBody(
   request.on("close", onClose);
   // Sent only now, so that a client that is refused does not send its body.
   if (request.headers.expect !== undefined) response.writeContinue();
+}
+
+/** True if the program has read the body of the request before, and left no body that a parser made of it. */
+export function isBodyGone(request: HttpRequest): boolean {
+  return request.readableEnded && parsedBody(request) === undefined;
+}
+
+/** The body that a body parser of the program, such as `express.json()`, left in the request. */
+function parsedBody({ body }: HttpRequest): Buffer | undefined {
+  if (Buffer.isBuffer(body)) return body;
+  if (typeof body === "string") return Buffer.from(body);
+  return typeof body === "object" && body !== null ? Buffer.from(JSON.stringify(body)) : undefined;
+}
+
+function readParsed(request: HttpRequest, { maxBytes, limits, check }: BodyLimits): Body {
+  const bytes = parsedBody(request) ?? EMPTY;
+  if (bytes.length > maxBytes) return { refusal: tooLarge(maxBytes) };
+  const error = check.push(bytes);
+  if (error !== undefined) return { refusal: badStructure(error.message) };
+  const reserved = bytes.length + OVERHEAD_BYTES;
+  const refusal = limits.reserveBytes(reserved);
+  return refusal === undefined ? { bytes, reserved } : { refusal };
 }
 
 function badStructure(message: string): Refusal {

@@ -2,8 +2,8 @@
 
 import type { IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
-import { toPortolanError } from "../../errors/index.ts";
-import type { OfferLogin, OpenedWorkspace } from "../../hub/index.ts";
+import { type Report, toPortolanError } from "../../errors/index.ts";
+import { isFirstStart, type OfferLogin, type OpenedWorkspace } from "../../hub/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import type { CallMetrics } from "../../telemetry/index.ts";
 import { createAccessControl } from "../access/access-control.ts";
@@ -45,6 +45,8 @@ export interface HttpFrontOptions {
   /** The URL of `/mcp` at which the gateway listens; undefined while it does not listen. */
   readonly url: () => string | undefined;
   readonly site: Site | undefined;
+  /** Gets diagnostics that are about the settings, and over when other settings are in use. */
+  readonly reportSettings: Report;
 }
 
 export interface HttpFront {
@@ -70,11 +72,11 @@ export interface HttpFront {
 
 export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFront> {
   const { workspace, live, legacy, modern, views, token, key, metrics, path, url, site } = options;
+  const { reportSettings: report } = options;
   const { calls } = workspace;
   const refusals = new Map<string, number>();
   const { prometheus } = live.all.telemetry ?? {};
   const { host: boundHost = GATEWAY_DEFAULTS.host, transports } = live.all;
-  const { report } = workspace;
   const createAccess = (settings: GatewaySettings, own: string | undefined): AccessControl =>
     createAccessControl({ settings, token: own, boundHost, url, report });
   let access = createAccess(live.all, token);
@@ -136,8 +138,7 @@ export async function createHttpFront(options: HttpFrontOptions): Promise<HttpFr
     get maxBodyBytes() {
       return live.bodyBytes;
     },
-    path,
-    site,
+    ...{ path, site, report },
     refused: (request, refusal, caller) => {
       refusals.set(refusal.error.code, (refusals.get(refusal.error.code) ?? 0) + 1);
       refused(request, refusal, caller);
@@ -222,14 +223,16 @@ function readinessOf({ hub }: OpenedWorkspace): { ready: boolean; servers: objec
   // The state of a server at which each caller logs in depends on the caller.
   const enabled = hub.members.filter(({ config, isPerCaller }) => config.enabled && !isPerCaller);
   const down = enabled.filter((member) => member.isDown);
+  const starting = enabled.filter(isFirstStart);
   return {
     ready: enabled.length === 0 || down.length < enabled.length,
     // The route needs no token, so it must not reveal the names of servers and tools.
     servers: {
-      up: enabled.length - down.length,
+      up: enabled.length - starting.length - down.length,
+      starting: starting.length,
       down: down.length,
       withheld: enabled.filter(hasWithheld).length,
-      // These run with an earlier configuration or process.
+      // These run with an earlier configuration, process or secret.
       outdated: enabled.filter(({ failedReplacement }) => failedReplacement !== undefined).length,
     },
   };

@@ -1,6 +1,13 @@
 // HTTP handler: every request passes access control, then goes to the front of its path, method and protocol era.
 
-import { ERROR_CODES, isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
+import {
+  type Diagnostic,
+  ERROR_CODES,
+  isPortolanError,
+  type PortolanError,
+  type Report,
+  toPortolanError,
+} from "../../errors/index.ts";
 import { hasMethod, HEADER, isRpcMessage, LEGACY_REVISIONS, MODERN_REVISION } from "../../model/index.ts";
 import { type CallObservers, PROMETHEUS_TYPE } from "../../telemetry/index.ts";
 import type { NoteRefusal } from "../access/refusal-events.ts";
@@ -13,7 +20,7 @@ import type { GatewayView, GatewayViews, Scope } from "../common/view.ts";
 import type { RequestContext } from "../common/types.ts";
 import type { MetricsPage } from "../telemetry/metrics-page.ts";
 import { peerOf } from "../telemetry/observed-reply.ts";
-import { readBody } from "./body.ts";
+import { isBodyGone, readBody } from "./body.ts";
 import { Exchange, HttpReply, readAccept, type Accepts } from "./reply.ts";
 import type { LegacyHttpFront } from "../legacy/http-front.ts";
 import { checkHeaders } from "../modern/request-headers.ts";
@@ -48,6 +55,7 @@ export interface HttpHandlerOptions {
   readonly path: string;
   /** Called with each refusal of access control. */
   readonly refused?: NoteRefusal;
+  readonly report: Report;
   /** Serves paths that are no route of the gateway. */
   readonly site?: Site;
   /** The response of `/readyz`. */
@@ -65,6 +73,7 @@ export class HttpHandler {
   readonly findRoute: (url: string) => Route | undefined;
   readonly #options: HttpHandlerOptions;
   #draining = false;
+  #reportedBody = false;
   #busy = 0;
   #idle: (() => void) | undefined;
 
@@ -138,6 +147,12 @@ export class HttpHandler {
       return sendError(response, 400, "BODY_NOT_ALLOWED", `A ${request.method} request must not have a body`);
     if (request.headers.origin !== undefined && request.method === "OPTIONS")
       return void response.writeHead(204).end();
+    if (route !== undefined && request.method === "POST" && isBodyGone(request)) {
+      if (!this.#reportedBody) this.#options.report(BODY_READ);
+      this.#reportedBody = true;
+      const { code, message, hint } = BODY_READ;
+      return sendError(response, 500, code, message, { hint });
+    }
     switch (route?.kind) {
       case undefined:
         return sendError(
@@ -399,6 +414,13 @@ function isRequest(message: unknown): boolean {
 type McpRoute = Extract<Route, { scope: Scope }>;
 
 const WITHOUT_BODY = new Set(["GET", "HEAD", "DELETE", "OPTIONS"]);
+
+const BODY_READ: Diagnostic = {
+  code: "CONFIG_INVALID",
+  severity: "error",
+  message: "The body of this request was read before the gateway got the request",
+  hint: "Mount the gateway before body parsers, or leave the parsed body in request.body.",
+};
 
 const NOT_FOR_METRICS: Refusal = {
   status: 403,

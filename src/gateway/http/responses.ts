@@ -2,6 +2,7 @@
 
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from "node:http";
 import type { Readable, Writable } from "node:stream";
+import { merge } from "../../base/collections/merge.ts";
 import { RPC } from "../../model/index.ts";
 import type { Refusal } from "../access/types.ts";
 import { writeError } from "../common/messages.ts";
@@ -14,6 +15,8 @@ export interface HttpRequest extends Readable {
   headers: IncomingHttpHeaders;
   /** True when the whole body has arrived. */
   complete: boolean;
+  /** The body as a body parser of the program left it. */
+  readonly body?: unknown;
   readonly httpVersion?: string;
   readonly socket?: { readonly remoteAddress?: string; readonly remotePort?: number };
 }
@@ -77,7 +80,7 @@ export function sendInvalidRequest(response: HttpResponse, message: string): voi
 
 function send(response: HttpResponse, status: number, text: string, headers: Headers | undefined): void {
   const own = { "content-type": "application/json", "content-length": Buffer.byteLength(text) };
-  response.writeHead(status, headers === undefined ? own : { ...own, ...headers });
+  response.writeHead(status, headers === undefined ? own : merge(own, headers));
   endOrDrop(response, text);
 }
 

@@ -1,5 +1,6 @@
 // HTTP server of a gateway that listens at an address of its own: created from the settings, bound, and closed.
 
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,14 +12,18 @@ import { sendError } from "./responses.ts";
 
 export interface HttpServer {
   readonly url: string;
-  /** Reads the certificate and the key again; the old ones stay in use if that fails. */
-  renewTls(): Promise<void>;
+  /**
+   * Reads the certificate and the key again; the old ones stay in use if that fails. The result is the end of a certificate that
+   * replaced another one.
+   */
+  renewTls(): Promise<Date | undefined>;
   close(): void;
 }
 
 export async function listen(settings: GatewaySettings, front: HttpFront): Promise<HttpServer> {
   const { host = GATEWAY_DEFAULTS.host, port = GATEWAY_DEFAULTS.port } = settings;
-  const server = await createServer(settings, front.handle);
+  let pems = settings.tls && (await readPems(settings.tls));
+  const server = createServer(pems, front.handle);
   server.headersTimeout = 10_000;
   server.requestTimeout = 60_000;
   server.keepAliveTimeout = 65_000;
@@ -35,13 +40,12 @@ export async function listen(settings: GatewaySettings, front: HttpFront): Promi
   return {
     url: `${scheme}://${host.includes(":") ? `[${host}]` : host}:${bound}`,
     async renewTls() {
-      if (settings.tls === undefined || !("setSecureContext" in server)) return;
-      const [cert, key] = await readPems(settings.tls);
-      try {
-        (server as unknown as TlsServer).setSecureContext({ cert, key });
-      } catch (cause) {
-        throw badPems(cause);
-      }
+      if (settings.tls === undefined || !("setSecureContext" in server)) return undefined;
+      const next = await readPems(settings.tls);
+      (server as unknown as TlsServer).setSecureContext({ ...next });
+      const isReplaced = pems?.cert.equals(next.cert) === false;
+      pems = next;
+      return isReplaced ? new Date(new X509Certificate(next.cert).validTo) : undefined;
     },
     close() {
       server.close();
@@ -53,20 +57,30 @@ export async function listen(settings: GatewaySettings, front: HttpFront): Promi
 /** How often Node.js checks for requests that arrive too slowly. */
 const SERVER_OPTIONS = { connectionsCheckingInterval: 5_000 };
 
-async function createServer(settings: GatewaySettings, listener: RequestListener): Promise<Server> {
+function createServer(pems: Pems | undefined, listener: RequestListener): Server {
   // getBuiltinModule() does not load the HTTP client of node:http, which the gateway does not use.
-  if (settings.tls === undefined)
-    return process.getBuiltinModule("node:http").createServer(SERVER_OPTIONS, listener);
-  const [cert, key] = await readPems(settings.tls);
+  return pems === undefined
+    ? process.getBuiltinModule("node:http").createServer(SERVER_OPTIONS, listener)
+    : process.getBuiltinModule("node:https").createServer({ ...SERVER_OPTIONS, ...pems }, listener);
+}
+
+interface Pems {
+  readonly cert: Buffer;
+  readonly key: Buffer;
+}
+
+/** Throws if the gateway cannot use the certificate and the key. */
+export async function readPems(tls: GatewayTls): Promise<Pems> {
+  const [cert, key] = await Promise.all([readPem(tls.cert, "certificate"), readPem(tls.key, "key")]);
   try {
-    return process.getBuiltinModule("node:https").createServer({ ...SERVER_OPTIONS, cert, key }, listener);
+    process.getBuiltinModule("node:tls").createSecureContext({ cert, key });
+    // OpenSSL accepts a key of another algorithm than that of the certificate, and then refuses every connection.
+    if (!new X509Certificate(cert).checkPrivateKey(createPrivateKey(key)))
+      throw new Error("the key belongs to another certificate");
   } catch (cause) {
     throw badPems(cause);
   }
-}
-
-function readPems({ cert, key }: GatewayTls): Promise<[Buffer, Buffer]> {
-  return Promise.all([readPem(cert, "certificate"), readPem(key, "key")]);
+  return { cert, key };
 }
 
 function badPems(cause: unknown): PortolanError {
@@ -83,9 +97,7 @@ async function readPem(path: string, what: string): Promise<Buffer> {
     throw new PortolanError(
       "FILE_FAILED",
       `the TLS ${what} of the gateway cannot be read: ${(cause as Error).message}`,
-      {
-        cause,
-      },
+      { cause, hint: "Check gateway.tls in portolan.yaml, or --tls-cert and --tls-key." },
     );
   }
 }

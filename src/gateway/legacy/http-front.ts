@@ -10,6 +10,7 @@ import {
   type RpcMessage,
   type RpcRequest,
 } from "../../model/index.ts";
+import { PortolanError } from "../../errors/index.ts";
 import type { AuthenticatedCaller } from "../access/types.ts";
 import { MAX_BATCH } from "../common/intake.ts";
 import { LegacySession, type LegacyOptions } from "./session.ts";
@@ -34,6 +35,8 @@ export interface LegacyHttpFrontOptions extends LegacyOptions {
 
 interface HttpSession {
   readonly session: LegacySession;
+  /** The headers of every response. */
+  readonly headers: Readonly<Record<string, string>>;
   readonly streams: Map<string, ResumableStream>;
   /** Carries the messages that belong to no request. */
   readonly notifications: ResumableStream;
@@ -155,7 +158,10 @@ export class LegacyHttpFront {
   /** Responds itself and returns "refused" when the session cannot be created. */
   #create(context: RequestContext, message: RpcRequest, response: HttpResponse): HttpSession | "refused" {
     if (this.#sessions.size >= this.#options.maxSessions && !this.#evict()) {
-      sendRpcError(response, 503, RPC.INTERNAL, "The gateway has too many sessions; try again later");
+      const busy = new PortolanError("BUSY", "The gateway has too many sessions; try again later.", {
+        hint: "End a session that is not needed, or raise gateway.limits.sessions in portolan.yaml.",
+      });
+      sendJson(response, 503, writeError(message.id, toRpcError(busy, false)));
       return "refused";
     }
     let session: LegacySession;
@@ -169,6 +175,7 @@ export class LegacyHttpFront {
     const created: HttpSession = {
       session,
       notifications,
+      headers: { [HEADER.SESSION_ID]: session.id },
       streams: new Map([[notifications.id, notifications]]),
       usedAt: performance.now(),
       streamCount: 0,
@@ -191,10 +198,10 @@ export class LegacyHttpFront {
   }
 
   #reply(owner: HttpSession, exchange: Exchange, accepts: Accepts): Reply {
-    const { session, streams } = owner;
+    const { session, streams, headers } = owner;
     return new LegacyHttpReply(exchange, {
       accepts,
-      headers: { [HEADER.SESSION_ID]: session.id },
+      headers,
       primed: session.revision >= PRIMED_SINCE,
       streams,
       newStreamId: () => String((owner.streamCount += 1)),

@@ -1,5 +1,6 @@
 // Session of a legacy client: its capabilities, subscriptions, running requests and open server requests.
 
+import { InFlightMap } from "../../base/collections/in-flight-map.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
   hasMethod,
@@ -68,7 +69,7 @@ export class LegacySession implements ViewListener {
   readonly #options: LegacyOptions;
   readonly #clientInfo: Implementation;
   readonly #capabilities: JsonObject;
-  readonly #inFlight = new Map<RequestId, AbortController>();
+  readonly #inFlight = new InFlightMap<RequestId, AbortController>();
   readonly #serverRequests = new Map<RequestId, (answer: RpcResponse | undefined) => void>();
   readonly #subscriptions = new Map<string, Promise<() => Promise<void>>>();
   readonly #removeListener: () => void;
@@ -212,7 +213,7 @@ export class LegacySession implements ViewListener {
     this.#perform(method, params, message, reply, headers).then(
       (resultText) => reply.end(writeResult(id, resultText)),
       (thrown: unknown) => {
-        const error = toRpcError(thrown, false);
+        const error = toRpcError(thrown, false, message, this.context.caller.name);
         reply.observation?.failed(thrown, error.code);
         reply.end(writeError(id, withCallId(error, thrown, reply.observation)));
       },
@@ -302,7 +303,7 @@ export class LegacySession implements ViewListener {
       reply.observation?.succeeded(limited);
       return JSON.stringify(forLegacy(method, tasks.sign(caller.name, limited)));
     } finally {
-      this.#inFlight.delete(id);
+      this.#inFlight.take(id);
       reply.onCancel = undefined;
       // A handler of a server request may still use the signal.
       if (call.onServerRequest === undefined) aborts.give(controller);

@@ -97,8 +97,9 @@ export class LoginFront {
 
   #startPage(link: LoginLink, { base }: Site, isProved: boolean, problem?: string): Page {
     const { server, caller } = link;
-    const issuer = this.#options.settings().oauth?.issuer;
-    const proof: StartPage["proof"] = isProved ? "proved" : proofOf(caller, issuer);
+    const settings = this.#options.settings();
+    const issuer = settings.oauth?.issuer;
+    const proof: StartPage["proof"] = isProved ? "proved" : proofOf(caller, settings);
     return startPage({ ...{ server, caller, proof, issuer, problem }, action: `${base}/login/${link.id}` });
   }
 
@@ -204,10 +205,16 @@ function queryOf(url: string): string {
   return at === -1 ? "" : url.slice(at);
 }
 
-/** A caller that is known by its OAuth token signs in at the issuer; one with a fixed token has that token. */
-function proofOf(caller: string, issuer: string | undefined): StartPage["proof"] {
-  if (issuer === undefined || caller === "local") return "token";
-  return /(?:^|\|)oauth:/.test(caller) ? "issuer" : "both";
+/**
+ * A caller that is known by its OAuth token signs in at the issuer; one with a fixed token has that token. The issuer proves only
+ * callers whose rule names a subject: others that a rule matches have the subject in their name.
+ */
+export function proofOf(caller: string, { oauth, callers = [] }: GatewaySettings): StartPage["proof"] {
+  if (oauth === undefined) return "token";
+  if (/(?:^|\|)oauth:/.test(caller)) return "issuer";
+  const config = callers.find(({ name }) => name === caller);
+  if (config?.oauth?.subject === undefined) return "token";
+  return config.token === undefined && config.tokenSha256 === undefined ? "issuer" : "both";
 }
 
 function describe(error: unknown): string {

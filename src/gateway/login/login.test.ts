@@ -3,6 +3,7 @@
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { LoginCookies } from "./cookies.ts";
+import { proofOf } from "./front.ts";
 import { LoginLinks } from "./login-links.ts";
 import { failedPage, startPage } from "./pages.ts";
 import { PendingAuthorizations } from "./pending-authorizations.ts";
@@ -107,4 +108,23 @@ test("names in pages are text", () => {
     startPage({ ...options, proof }),
   );
   for (const { html } of [...pages, failedPage(evil, evil)]) expect(html).not.toContain("<script");
+});
+
+test.each([
+  ["local", "token"],
+  ["fixed", "token"],
+  ["group", "token"],
+  ["ann", "both"],
+  ["bob", "issuer"],
+  ["oauth:https://id.example.com|carl", "issuer"],
+  ["group|oauth:https://id.example.com|dora", "issuer"],
+])("the caller %s proves its identity by: %s", (caller, proof) => {
+  const callers = [
+    { name: "fixed", token: "t1" },
+    { name: "group", token: "t2", oauth: { scope: "tools" } },
+    { name: "ann", tokenSha256: "0".repeat(64), oauth: { subject: "ann" } },
+    { name: "bob", oauth: { subject: "bob" } },
+  ];
+  expect(proofOf(caller, { oauth: { issuer: "https://id.example.com" }, callers })).toBe(proof);
+  expect(proofOf(caller, { callers })).toBe("token");
 });

@@ -166,7 +166,7 @@ export class ModernCall implements Suspendable {
       })
       .then(
         (result) => this.#finished(result),
-        (error: unknown) => this.#failed(toRpcError(error, true), error),
+        (error: unknown) => this.#failed(this.#toRpcError(error), error),
       );
   }
 
@@ -288,7 +288,7 @@ export class ModernCall implements Suspendable {
     } catch (error) {
       // JSON.stringify() cannot write every nesting that JSON.parse() can read.
       this.#abort.abort(error);
-      return this.#failed(toRpcError(error, true), error);
+      return this.#failed(this.#toRpcError(error), error);
     }
     this.#release(reply);
     reply.observation?.succeeded({ resultType: "input_required" });
@@ -307,9 +307,14 @@ export class ModernCall implements Suspendable {
       const converted = this.#options.toResult(this.#context, this.#method, this.#params, result);
       this.#outcome = { answer: { result: converted }, status: undefined };
     } catch (error) {
-      return this.#failed(toRpcError(error, true), error);
+      return this.#failed(this.#toRpcError(error), error);
     }
     this.#end();
+  }
+
+  #toRpcError(error: unknown): RpcErrorObject {
+    const request = { method: this.#method, params: this.#params };
+    return toRpcError(error, true, request, this.#context.caller.name);
   }
 
   #failed(given: RpcErrorObject, thrown?: unknown): void {

@@ -2,8 +2,8 @@
 
 import { VERSION } from "../../client/index.ts";
 import type { Diagnostic } from "../../errors/index.ts";
-import { healthOf, type OpenedWorkspace, type ServerHealth } from "../../hub/index.ts";
-import type { PrometheusSettings } from "../../model/index.ts";
+import { healthOf, isFirstStart, type OpenedWorkspace, type ServerHealth } from "../../hub/index.ts";
+import { BUILT_IN_CALLERS, type PrometheusSettings } from "../../model/index.ts";
 import type { CallMetrics, Gauge } from "../../telemetry/index.ts";
 import type { AuthenticatedCaller } from "../access/types.ts";
 import type { Approvals } from "../approval/approvals.ts";
@@ -31,9 +31,6 @@ export interface MetricsPageOptions {
   readonly values: () => GatewayValues;
 }
 
-/** The callers of the gateway's own token, of stdio, and of a gateway without tokens. */
-const OWNERS: ReadonlySet<string> = new Set(["local", "stdio", "anyone"]);
-
 export function createMetricsPage({
   settings,
   metrics,
@@ -46,7 +43,8 @@ export function createMetricsPage({
     isOpen: settings.auth === "none",
     // Callers that are found by OAuth claims are named `<caller>|<subject>`.
     admits: ({ name }) =>
-      OWNERS.has(name) || callers.some((caller) => name === caller || name.startsWith(`${caller}|`)),
+      BUILT_IN_CALLERS.has(name) ||
+      callers.some((caller) => name === caller || name.startsWith(`${caller}|`)),
     text: () => metrics.text(gaugesOf(workspace, refusals, values())),
   };
 }
@@ -67,13 +65,13 @@ function gaugesOf(
   return [
     {
       name: "portolan_server_up",
-      help: "1 if a server can be used, 0 if its last start failed or it was stopped.",
+      help: "1 if a server can be used, 0 if its first start has not ended, its last start failed, it does not answer, or it was stopped.",
       type: "gauge",
-      samples: ofServers(({ isDown }) => (isDown ? 0 : 1)),
+      samples: ofServers((member) => (member.isDown || isFirstStart(member) ? 0 : 1)),
     },
     {
       name: "portolan_server_outdated",
-      help: "1 if a server runs with an earlier configuration or process, because the new one did not start.",
+      help: "1 if a server runs with an earlier configuration or process, because the new one did not start, or with secrets that cannot be read again.",
       type: "gauge",
       samples: ofServers(({ failedReplacement }) => (failedReplacement === undefined ? 0 : 1)),
     },

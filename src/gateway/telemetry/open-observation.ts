@@ -24,7 +24,7 @@ export async function openObservation(
   workspace: OpenedWorkspace,
   settings: GatewaySettings,
 ): Promise<GatewayObservation> {
-  const { calls, redactor, report, events, config } = workspace;
+  const { calls, redactor, report, forget, events, config } = workspace;
   const redact = (text: string): string => redactor.redactText(text);
   const audit =
     settings.audit === undefined
@@ -33,6 +33,7 @@ export async function openObservation(
           folders: await auditFolders(config.folder ?? ".", settings.audit),
           settings: settings.audit,
           report,
+          forget,
         });
   const offs: (() => void)[] = [];
   if (audit !== undefined)

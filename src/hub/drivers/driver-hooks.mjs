@@ -1,10 +1,9 @@
-// Module hooks for the code beside drivers. Types in TypeScript files are removed where Node does not do it itself, and "portolan"
-// means this package where the workspace has none of its own. Other modules of the process are not affected.
+// Module hooks for the code beside drivers. They remove the types of TypeScript files, and "portolan" means this package where the
+// workspace has none of its own. Other modules of the process are not affected.
 // Plain JavaScript, because older versions of Node run these hooks in a thread that loads this very file.
 
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import process from "node:process";
 import { fileURLToPath } from "node:url";
 
 const require = createRequire(import.meta.url);
@@ -28,7 +27,8 @@ export function resolve(specifier, context, next) {
 }
 
 export function load(url, context, next) {
-  if (process.features.typescript || versionOf(url) === null || !isTypeScript(url)) return next(url, context);
+  if (versionOf(url) === null || !isTypeScript(url)) return next(url, context);
+  // Newer versions of Node remove types too, but their flags and the package.json decide what a file may contain.
   return { format: "module", source: stripTypes(fileURLToPath(withoutQuery(url))), shortCircuit: true };
 }
 

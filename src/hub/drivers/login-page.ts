@@ -127,8 +127,12 @@ function resultOf(callback: URL): PageResult {
   const error = answers.get("error");
   if (error === null) return { ok: true, callback };
   if (error === "access_denied") return { ok: false, reason: "user_cancelled" };
-  const said = (answers.get("error_description") ?? error).replace(/[\p{Cc}\p{Cf}]/gu, " ").slice(0, 200);
-  return { ok: false, reason: "callback_failed", message: `the login page reports an error: ${said}` };
+  const said = (answers.get("error_description") || error).replace(/[\p{Cc}\p{Cf}]/gu, " ").slice(0, 200);
+  return {
+    ok: false,
+    reason: "callback_failed",
+    message: `the login page redirected back with an error: ${said}`,
+  };
 }
 
 function answer(response: ServerResponse, status: number, text: string): void {

@@ -1,6 +1,13 @@
 // Contracts object of a workspace: valid for as long as the workspace is open, whichever generation serves.
 
-import { type Contracts, type ContractCall, type Dispatched, failedCall } from "../../contracts/index.ts";
+import {
+  checkContractCall,
+  checkRegistered,
+  type Contracts,
+  type ContractCall,
+  type Dispatched,
+  failedCall,
+} from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import {
   type Call,
@@ -70,6 +77,7 @@ export class WorkspaceContracts implements Contracts {
   }
 
   async register(...args: Parameters<Contracts["register"]>): ReturnType<Contracts["register"]> {
+    checkRegistered(args[0]);
     return (await this.start()).register(...args);
   }
 
@@ -77,8 +85,9 @@ export class WorkspaceContracts implements Contracts {
     this.#now().unregister(id);
   }
 
-  /** Never rejects. */
+  /** Rejects only a call with unknown fields, which can mean that another driver was wanted. */
   async call(call: ContractCall): Promise<Dispatched> {
+    checkContractCall(call);
     try {
       const serving = this.#member?.processes.handle?.upstream as Contracts | undefined;
       return await (serving ?? (await this.start())).call(call);

@@ -1,7 +1,7 @@
 // The error of a lost server, as its health shows it to an operator.
 
 import { expect, test } from "vitest";
-import { PortolanError } from "../../errors/index.ts";
+import { CALL_TIMEOUT_HINT, PortolanError } from "../../errors/index.ts";
 import { createRedactor } from "../../secrets/index.ts";
 import { healthOf } from "./health.ts";
 import { LastError } from "./last-error.ts";
@@ -38,6 +38,25 @@ test("a crash has the last line of stderr, the next try and the command that sho
   expect(healthOf(memberWith("reconnecting", CRASH)).error?.hint).toBe(
     "Portolan is starting the server again. See the output of the server: portolan logs files",
   );
+});
+
+test("a process that was stopped because it did not answer has no line of stderr as its reason", () => {
+  const message = "Portolan stopped files: 3 requests in a row timed out";
+  const silent = new PortolanError("SERVER_CRASHED", message, { data: { timeouts: 3 } });
+  expect(healthOf(memberWith("reconnecting", silent)).error?.message).toBe(message);
+});
+
+test("a ping without an answer names the command that restarts the server, and no limit of calls", () => {
+  const late = new PortolanError("TIMEOUT", "files did not answer", { hint: CALL_TIMEOUT_HINT });
+  const member = { ...memberWith("ready", late), probeError: late } as Member;
+  expect(healthOf(member).error?.hint).toBe(
+    "The server may be busy. If it stays silent, start a new process: portolan restart files",
+  );
+});
+
+test("a field without a value is absent", () => {
+  const health = healthOf(memberWith("failed", CRASH));
+  expect(Object.entries(health).filter(([, value]) => value === undefined)).toEqual([]);
 });
 
 test("a program gets the place of the output, not a command", () => {

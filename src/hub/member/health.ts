@@ -1,8 +1,8 @@
 // Health of each server of a hub, as plain data.
 
 import type { Contracts } from "../../contracts/index.ts";
-import { ERROR_CODES, type ErrorCode, type PortolanError } from "../../errors/index.ts";
-import { filled } from "../../formats/manifest/index.ts";
+import { ERROR_CODES, type ErrorCode, type PortolanError, SLOW_SERVER_HINT } from "../../errors/index.ts";
+import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
 import { type PinHealth, pinHealth } from "../pins/pin-report.ts";
 import type { Member, ServerState } from "./member.ts";
@@ -39,6 +39,9 @@ export interface ServerHealth {
   readonly sandbox?:
     | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
     | undefined;
+  /** The program that was started last: a path of this machine, a package with version and hash, or an image. */
+  readonly program?: string;
+  /** Why the server is not up. The error of a server that is `ready` says that it did not answer the last health check. */
   readonly error?: {
     readonly code: ErrorCode;
     readonly message: string;
@@ -48,9 +51,15 @@ export interface ServerHealth {
   };
   /**
    * Set if the new process of a changed config or a restart could not start, so that the server runs with the earlier process. The
-   * message says which, and why.
+   * message says which, and why. `change` is `config` if the config files have another config than the one in use, and `secrets` if
+   * the server runs with secrets that Portolan could not read again at the last reload.
    */
-  readonly failedReplacement?: { readonly code: ErrorCode; readonly message: string; readonly hint: string };
+  readonly failedReplacement?: {
+    readonly change: "config" | "restart" | "secrets";
+    readonly code: ErrorCode;
+    readonly message: string;
+    readonly hint: string;
+  };
   /** The package that Portolan installs for the server, such as `installing weather@^2`, and the start of the installation (ISO time). */
   readonly installing?: { readonly what: string; readonly since: string };
   /** The last lines of stderr since the last start. While a failed server is started again without output: of the failed start. */
@@ -62,13 +71,16 @@ export function healthOf(member: Member): ServerHealth {
   // A server that cannot start would otherwise change between "failed" and "starting" with every attempt.
   const state = retriedState ?? member.state;
   const { description, plan, restarts, dedicatedCount, installing } = member.processes;
-  const { error: lastError, stderr } = member.lastError;
+  const { stderr } = member.lastError;
   const { latencyMs, failedReplacement } = member;
   const failing = state !== "ready" && state !== "idle";
+  // A stdio server that does not answer the health check can be busy, and stays ready.
+  const silent = state === "ready" ? member.probeError : undefined;
+  const lastError = failing ? member.lastError.error : silent;
   const allowed = inventory.tools.filter(({ name }) => isAllowedTool(config, name));
   const withheld = allowed.filter(({ name }) => member.pins.isWithheld(name)).length;
   const unserved = unservedContracts(member);
-  return {
+  return definedOnly<ServerHealth>({
     alias,
     state,
     retrying: retriedState === undefined ? undefined : true,
@@ -88,25 +100,34 @@ export function healthOf(member: Member): ServerHealth {
       backend: plan.sandbox.backend,
       by: plan.sandbox.by,
     },
+    program: plan?.source,
     dedicatedProcesses: dedicatedCount === 0 ? undefined : dedicatedCount,
     error:
-      lastError === undefined || !failing
+      lastError === undefined
         ? undefined
         : {
             code: lastError.code,
-            message: member.lastError.reason().reason ?? lastError.message,
+            message: silent?.message ?? member.lastError.reason().reason ?? lastError.message,
             hint: serverHint(member, lastError),
             data: filled(lastError.data),
           },
     failedReplacement: failedReplacement && {
+      change: failedReplacement.change,
       code: failedReplacement.code,
       message: failedReplacement.message,
       hint: failedReplacement.hint,
     },
     installing: installing && { what: installing.what, since: installing.since.toISOString() },
     stderr: stderr || (failing ? lastError?.stderr : undefined) || undefined,
-  };
+  });
 }
+
+/** Their usual hint is about the call that was running. */
+const OF_INTERRUPTED_CALLS: ReadonlySet<ErrorCode> = new Set([
+  "CONNECTION_LOST",
+  "SERVER_CRASHED",
+  "TIMEOUT",
+]);
 
 /** The hint of a lost server is about the call that it interrupted. Its health says when it is started again instead. */
 export function serverHint(
@@ -114,8 +135,11 @@ export function serverHint(
   { code, hint }: PortolanError,
 ): string {
   const ofCall = ERROR_CODES[code].hint;
-  if ((code !== "SERVER_CRASHED" && code !== "CONNECTION_LOST") || !hint.startsWith(ofCall)) return hint;
-  const parts = [hint.slice(ofCall.length).trim()];
+  if (!OF_INTERRUPTED_CALLS.has(code) || !hint.startsWith(ofCall)) return hint;
+  // A timeout of a call does not apply to the ping that got no answer.
+  const parts = [hint.slice(ofCall.length).replace(SLOW_SERVER_HINT, "").trim()];
+  if (state === "ready" && !isOfProgram)
+    parts.push(`The server may be busy. If it stays silent, start a new process: portolan restart ${alias}`);
   const ms = unavailable?.data.retryAfterMs;
   const seconds = typeof ms === "number" ? Math.max(1, Math.ceil(ms / 1_000)) : undefined;
   if (seconds !== undefined)
@@ -125,11 +149,23 @@ export function serverHint(
         ? `A call starts the server again, ${seconds} s from now at the earliest.`
         : `Portolan tries to start the server again in ${seconds} s.`,
     );
-  else if (state === "reconnecting") parts.push("Portolan is starting the server again.");
+  else if (state === "reconnecting") {
+    const { endpoint } = config;
+    const hasProgram =
+      endpoint.transport === "stdio" || ("program" in endpoint && endpoint.program !== undefined);
+    parts.push(
+      hasProgram ? "Portolan is starting the server again." : "Portolan tries to reach the server again.",
+    );
+  }
   // `portolan logs` shows the servers of gateways.
   const place = isOfProgram ? "the field stderr in workspace.health()" : `portolan logs ${alias}`;
   if (code === "SERVER_CRASHED") parts.push(`See the output of the server: ${place}`);
   return parts.filter((part) => part !== "").join(" ");
+}
+
+/** True until the first start of the server has succeeded or failed. */
+export function isFirstStart({ state, wasReady, isDown }: Member): boolean {
+  return state === "starting" && !wasReady && !isDown;
 }
 
 /** True when the server runs, is idle, or is disabled. */
@@ -137,7 +173,10 @@ export function isUp({ state }: Member): boolean {
   return state === "ready" || state === "idle" || state === "disabled";
 }
 
-/** The contracts whose drivers are all unreachable or refused; none for other servers. Drivers that wait for a login are neither. */
+/**
+ * The contracts whose drivers are all unreachable or refused; none for other servers. Drivers that wait for a login are neither.
+ * A contract that no driver names is not among them.
+ */
 export function unservedContracts({ config, state, processes }: Member): readonly string[] {
   if (config.endpoint.transport !== "contracts" || state !== "ready") return [];
   const reports = (processes.handle?.upstream as Contracts | undefined)?.status() ?? [];

@@ -17,6 +17,8 @@ const ABOUT_THE_CALL: ReadonlySet<string> = new Set([
   "RESOURCE_NOT_FOUND",
   "RPC_ERROR",
   "SANDBOX_DENIED",
+  // Its reason was remembered before.
+  "SERVER_UNAVAILABLE",
   "TOOL_NOT_FOUND",
   "TOOL_WITHHELD",
 ]);
@@ -63,9 +65,12 @@ export class LastError {
     const error = this.error;
     if (error === undefined) return {};
     const exit = { code: error.data.exitCode, signal: error.data.signal };
-    const line = OF_A_PROCESS.has(error.code)
-      ? explainingLine(error.stderr || this.stderr, exit)?.slice(0, REASON_CHARS)
-      : undefined;
+    // A process that Portolan stopped because it did not answer says nothing about it on stderr.
+    const isSilent = error.data.timeouts !== undefined;
+    const line =
+      OF_A_PROCESS.has(error.code) && !isSilent
+        ? explainingLine(error.stderr || this.stderr, exit)?.slice(0, REASON_CHARS)
+        : undefined;
     // The message of a failed start may contain the line already.
     const isNew = line !== undefined && !error.message.includes(line);
     return {

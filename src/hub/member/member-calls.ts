@@ -22,11 +22,15 @@ export interface MemberCallsOptions {
   /** The message of calls that were running when the member was stopped. */
   readonly stopReason: () => string | undefined;
   readonly timeoutOf: (call: Pick<Call, "timeoutMs">) => number;
+  /** Names the secrets that a start waits for. */
+  readonly explainStart: (thrown: unknown) => PortolanError;
 }
 
 export class MemberCalls {
   /** Moving average of response times. */
   latencyMs: number | undefined;
+  /** The error of the last probe; undefined after an answer of the server. */
+  probeError: PortolanError | undefined;
   /** The calls of the generation that took over. */
   successor: MemberCalls | undefined;
   readonly #options: MemberCallsOptions;
@@ -48,6 +52,18 @@ export class MemberCalls {
     return isReady ? this.#send(call) : this.#requestLater(call);
   }
 
+  /** Asks the server whether it answers. Rejects if it does not. */
+  async probe(): Promise<void> {
+    const sentAt = performance.now();
+    try {
+      await this.#options.processes().main.probe();
+      this.#answered(performance.now() - sentAt);
+    } catch (thrown) {
+      this.probeError = this.#options.lastError.note(thrown);
+      throw this.probeError;
+    }
+  }
+
   /** A changed tool must not be called by a request that was made for the approved one. */
   async checkPins(call: Call): Promise<void> {
     const pins = this.#options.pins();
@@ -57,13 +73,13 @@ export class MemberCalls {
 
   async #requestLater(call: Call): Promise<JsonObject> {
     if (this.successor !== undefined) return this.successor.request(call);
-    const { alias, processes, refusal } = this.#options;
+    const { alias, processes, refusal, explainStart } = this.#options;
     const refused = refusal();
     if (refused !== undefined) throw refused;
     try {
       await processes().main.ready(call);
     } catch (thrown) {
-      return this.#passOn(toPortolanError(thrown, { server: alias }), call);
+      return this.#passOn(toPortolanError(explainStart(thrown), { server: alias }), call);
     }
     await this.checkPins(call);
     return this.#send(call);
@@ -90,6 +106,7 @@ export class MemberCalls {
   }
 
   #answered(ms: number): void {
+    this.probeError = undefined;
     this.latencyMs = this.latencyMs === undefined ? ms : this.latencyMs * 0.8 + ms * 0.2;
   }
 

@@ -1,11 +1,11 @@
 // Member: one server of a hub in one generation (one config of it), with its processes, inventory and last error.
 
 import { isDeepStrictEqual } from "node:util";
-import { shellWord } from "../../base/text/command-line.ts";
-import { PortolanError } from "../../errors/index.ts";
+import type { PortolanError } from "../../errors/index.ts";
 import { type ServerConfig, DEFAULT_LIMITS, type JsonObject } from "../../model/index.ts";
 import {
   type Call,
+  isUnreachable,
   type LifecycleEvent,
   neverSentError,
   type Policy,
@@ -23,12 +23,14 @@ import { EMPTY, type Inventory, type ListName } from "./inventory.ts";
 import { checkSecrets, type ServerContext } from "../processes/open-server-session.ts";
 import { MemberSubscriptions } from "./subscriptions.ts";
 import { Processes } from "../processes/processes.ts";
+import { explainStart } from "../processes/used-secrets.ts";
 import type { InventoryStore } from "./inventory-store.ts";
-import { describeFailedReplacement, type FailedReplacement } from "./failed-replacement.ts";
+import type { FailedReplacement } from "./failed-replacement.ts";
 import { ALL_LISTS, InventoryCache } from "./inventory-cache.ts";
 import { MemberCalls } from "./member-calls.ts";
 import { MemberPins } from "./member-pins.ts";
 import { memberPolicy } from "./member-policy.ts";
+import { disabledError, stoppedError } from "./refusals.ts";
 import { isPerCaller, UserMembers } from "./user-members.ts";
 import { serverHint } from "./health.ts";
 import type { PinBook } from "../pins/pin-book.ts";
@@ -66,6 +68,7 @@ export interface MemberOptions extends ServerContext {
 const EVENTS: Readonly<Record<LifecycleEvent, ServerEvent["type"]>> = {
   ready: "mcp.server_ready",
   restarted: "mcp.server_restarted",
+  recovered: "mcp.server_ready",
   failed: "mcp.server_failed",
   stopped: "mcp.server_stopped",
 };
@@ -82,7 +85,7 @@ export class Member {
   readonly users: UserMembers;
   config: ServerConfig;
   since: Date = new Date();
-  /** Set while this generation serves because a newer one could not start. */
+  /** Set while this generation serves because a newer one could not start, or with secrets that cannot be read again. */
   failedReplacement: FailedReplacement | undefined;
   /** True while an earlier generation serves: a failure of this one is not yet a failure of the server. */
   isCandidate = false;
@@ -96,6 +99,8 @@ export class Member {
   #listing: Promise<void> | undefined;
   /** The session is open, but the ready event was not emitted yet. */
   #isReadyUnannounced = false;
+  /** False until its first start has succeeded. */
+  wasReady = false;
   /** True when the hashes of its tools are wanted, although nothing is compared. */
   #isHashed = false;
   /** True when another generation emits the events from now on. */
@@ -128,6 +133,7 @@ export class Member {
       stopReason: () => this.#stopReason,
       refusal: () => (this.stopped || this.isStoppedOnRequest ? this.#notRunning() : undefined),
       timeoutOf: (call) => this.#timeoutOf(call),
+      explainStart: (thrown) => explainStart(thrown, options),
     });
     this.stderrLog = options.stderrLogs.of(this.alias);
     this.processes = new Processes({
@@ -140,7 +146,8 @@ export class Member {
       policy: () => this.#policy,
       busy: () => this.#calls.isBusy,
       changed: (state) => {
-        const isFailed = state.kind === "failed" || state.kind === "blocked";
+        this.#calls.probeError = undefined;
+        const isFailed = state.kind === "failed" || state.kind === "blocked" || isUnreachable(state);
         // Later attempts do not change since when the server has been failing.
         if (this.#isFailing && (isFailed || state.kind === "starting")) return;
         this.#isFailing = isFailed || (state.kind === "starting" && state.why === "restart");
@@ -157,6 +164,7 @@ export class Member {
         this.inventoryCache.outdated(list);
       },
       opened: (_handle, isRenewed) => {
+        this.secretsRead();
         this.pins.outdated();
         if (!isRenewed) this.#listing = this.#list();
         else if (this.#isReadyUnannounced) this.#emit("mcp.server_ready");
@@ -198,6 +206,7 @@ export class Member {
         return state.why === "restart" ? "reconnecting" : "starting";
       case "ready":
       case "draining":
+        if (isUnreachable(state)) return "reconnecting";
         return this.#listing === undefined ? "ready" : "starting";
       default:
         return state.kind;
@@ -244,10 +253,10 @@ export class Member {
 
   /** Why it cannot be used now; undefined when it can be used, or is starting. */
   get unavailable(): PortolanError | undefined {
-    return this.config.enabled ? this.processes.main.unavailable : this.#disabled();
+    return this.config.enabled ? this.processes.main.unavailable : disabledError(this.config);
   }
 
-  /** True when its last start failed, also during the next attempt. */
+  /** True when its last start failed, also during the next attempt, and when it does not answer. */
   get isDown(): boolean {
     return this.stopped || this.processes.main.isDown;
   }
@@ -291,8 +300,9 @@ export class Member {
 
   /** Like `start`, within the time limit of a call. */
   async listed({ timeoutMs, signal }: Pick<Call, "timeoutMs" | "signal">): Promise<void> {
-    const ms = this.#timeoutOf({ timeoutMs });
-    await within(this.start(), { server: this.alias, what: "starting", ms, signal });
+    const limit = { server: this.alias, what: "starting", ms: this.#timeoutOf({ timeoutMs }), signal };
+    const failed = (thrown: unknown) => Promise.reject(explainStart(thrown, this.#options));
+    await within(this.start(), limit).catch(failed);
   }
 
   /** Tries to start a server that failed, before its retry time. */
@@ -302,6 +312,16 @@ export class Member {
 
   request(call: Call): Promise<JsonObject> {
     return this.#calls.request(call);
+  }
+
+  /** Asks the server whether it answers. Rejects if it does not. */
+  probe(): Promise<void> {
+    return this.#calls.probe();
+  }
+
+  /** The error of the last probe; undefined after an answer of the server. */
+  get probeError(): PortolanError | undefined {
+    return this.#calls.probeError;
   }
 
   /** Moving average of response times. */
@@ -317,7 +337,8 @@ export class Member {
   /** Applies other settings to the same processes: calls and sessions continue. */
   configure(config: ServerConfig): void {
     this.config = config;
-    this.failedReplacement = undefined;
+    const { failedReplacement: failed } = this;
+    this.failedReplacement = failed?.change === "secrets" ? { ...failed, config } : undefined;
     this.#policy = this.#policyOf(config);
     this.processes.configure(config);
     this.users.configure(config);
@@ -331,15 +352,9 @@ export class Member {
     if (failed !== undefined) this.failedReplacement = { ...failed, config: { ...failed.config, origin } };
   }
 
-  /** A newer generation could not start, so this one continues. */
-  replacementFailed(next: Member, why: "config" | "restart"): void {
-    const failed = describeFailedReplacement(this, next, why);
-    if (failed === undefined) return;
-    this.failedReplacement = failed;
-    const { code, message, hint } = failed;
-    this.#options.events.emit({
-      ...{ type: "mcp.server_replacement_failed", server: this.alias, code, reason: message, hint },
-    });
+  /** The secrets could be read, or no process uses the earlier ones any more. */
+  secretsRead(): void {
+    if (this.failedReplacement?.change === "secrets") this.failedReplacement = undefined;
   }
 
   /** Takes over from an older generation, which finishes its calls. Resolves when that one has stopped. */
@@ -425,6 +440,7 @@ export class Member {
         this.#options.report({ code, severity: "error", server: this.alias, message: what });
     } finally {
       this.#listing = undefined;
+      this.wasReady = true;
       this.since = new Date();
       if (this.processes.main.live === session) this.#emit("mcp.server_ready");
     }
@@ -434,7 +450,9 @@ export class Member {
     const { lastFault } = this.processes.main;
     // Its user sees other tools when a login is missing, and when there is one.
     if (this.isPerCaller) this.#options.changed();
-    if (event === "failed" || event === "stopped") this.stderrLog.ended();
+    if (event === "failed") this.stderrLog.ended(lastFault?.error.data);
+    if (event === "stopped") this.stderrLog.ended();
+    if (this.processes.main.live === undefined) this.secretsRead();
     if (event === "failed" && lastFault !== undefined)
       this.lastError.error = this.lastError.note(lastFault.error);
     // A server is ready when its lists are fetched, so that event is emitted later.
@@ -448,22 +466,8 @@ export class Member {
   }
 
   #notRunning(): PortolanError {
-    if (!this.config.enabled) return this.#disabled();
-    if (!this.isStoppedOnRequest) return neverSentError(this.alias);
-    return new PortolanError("CONNECTION_CLOSED", `the call was not sent: ${this.alias} is stopped`, {
-      server: this.alias,
-      hint: `Start the server in the console, or in the folder of its workspace: portolan restart ${shellWord(this.alias)}`,
-      data: { neverRan: true },
-    });
-  }
-
-  #disabled(): PortolanError {
-    const { alias, origin } = this.config;
-    const hint =
-      origin.format === "program"
-        ? "Your program declares this server with enabled: false. Remove enabled: false from the declaration."
-        : `Enable the server in its config: ${origin.file}:${origin.line}`;
-    return new PortolanError("SERVER_DISABLED", `${alias} is disabled`, { server: alias, hint });
+    if (!this.config.enabled) return disabledError(this.config);
+    return this.isStoppedOnRequest ? stoppedError(this.alias) : neverSentError(this.alias);
   }
 
   /** Its failure, which was not reported before, is the failure of the server now. */

@@ -1,5 +1,6 @@
 // Removes secrets from the messages that a server sends to its caller during a call.
 
+import { merge } from "../../base/collections/merge.ts";
 import type { LogMessage } from "../../model/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
 import type { Call, ServerRequestHandler } from "../../upstream/index.ts";
@@ -26,14 +27,14 @@ export class CallRedactor {
     )
       return call;
     const redactor = this.#redactor;
-    return {
-      ...call,
+    const redacted: Pick<Call, "onProgress" | "onLog" | "onNotification" | "onServerRequest"> = {
       onProgress: onProgress && ((progress) => onProgress(redactor.redactValue(progress))),
       onLog: onLog && ((message) => onLog(this.log(message))),
       onNotification:
         onNotification && ((method, params) => onNotification(method, redactor.redactValue(params))),
       onServerRequest: onServerRequest && this.#handler(onServerRequest),
     };
+    return merge(call, redacted);
   }
 
   /** A log message as callers see it, with a logger name. */

@@ -1,5 +1,7 @@
 // Stderr log of each server of a hub: its last lines, redacted, in bounded memory. It lasts through restarts and generations.
 
+import type { PortolanError } from "../../errors/index.ts";
+import { describeExit } from "../../process/index.ts";
 import type { Redactor } from "../../secrets/index.ts";
 
 export interface LogLine {
@@ -39,10 +41,12 @@ export class StderrLog {
     }
   }
 
-  /** The process has ended, so its last line is complete. */
-  ended(): void {
+  /** The process has ended, so its last line is complete. A process that a signal ended could not log the reason itself. */
+  ended({ exitCode, signal }: PortolanError["data"] = {}): void {
     if (this.#partial !== "") this.#add(this.#partial);
     this.#partial = "";
+    if (typeof signal === "string" || typeof exitCode === "number")
+      this.#add(`— the process ${describeExit({ code: exitCode, signal })} —`);
   }
 
   /** The last lines, the oldest first. */

@@ -1,6 +1,8 @@
 // Call isolation: keeps calls of different clients apart where a server does not say which call its requests belong to. All
 // calls share the main process as long as the server sends no requests; then they get dedicated processes.
 
+import { removeFrom } from "../../base/collections/in-flight-list.ts";
+import { merge } from "../../base/collections/merge.ts";
 import { isPortolanError, type PortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
 import { type Call, mayRepeatElsewhere, type Upstream, within } from "../../upstream/index.ts";
@@ -16,6 +18,7 @@ const PATIENCE_MS = 1_000;
 /** How long an abandoned call may still cause server requests. */
 const ABANDONED_MS = 30_000;
 const MAX_REPEATS = 2;
+const SILENT = { noServerRequests: true };
 
 export interface CallIsolationOptions extends DedicatedProcessesOptions {
   /** The process that all calls share. */
@@ -35,7 +38,7 @@ interface Waiter {
 export class CallIsolation {
   #options: CallIsolationOptions;
   readonly #history = new ServerRequestHistory(() => this.#placeWaiting());
-  readonly #main: ProcessSlot = { calls: new Set(), isRetired: false };
+  readonly #main: ProcessSlot = { calls: [], isRetired: false };
   /** Calls on the main process that were abandoned, which the server may not know yet. */
   readonly #abandoned = new Set<PlacedCall>();
   readonly #dedicated: DedicatedProcesses;
@@ -74,7 +77,7 @@ export class CallIsolation {
       if (this.#silentCalls === 0) this.#placeWaiting();
     };
     this.#silentCalls += 1;
-    const answer = main.request({ ...call, noServerRequests: true });
+    const answer = main.request(merge(call, SILENT));
     answer.then(ended, ended);
     return answer;
   }
@@ -90,7 +93,7 @@ export class CallIsolation {
     };
     const slot = this.#find(placed, this.#waiting, false);
     if (slot === undefined) return this.#sendLater(main, placed, call, repeats);
-    slot.calls.add(placed);
+    slot.calls.push(placed);
     return this.#sendTo(slot, main, placed, call, repeats);
   }
 
@@ -142,11 +145,13 @@ export class CallIsolation {
     };
     let isAnswered = false;
     try {
-      const result = await upstream.request({
-        ...call,
-        ...(handler === undefined ? { onDeclined } : { onServerRequest: handler }),
-        noServerRequests: this.#history.of(placed.target) === "never",
-      });
+      const result = await upstream.request(
+        merge(call, {
+          onDeclined: handler === undefined ? onDeclined : call.onDeclined,
+          onServerRequest: handler,
+          noServerRequests: this.#history.of(placed.target) === "never",
+        }),
+      );
       isAnswered = true;
       return result;
     } catch (error) {
@@ -191,7 +196,7 @@ export class CallIsolation {
   }
 
   /** True when one of the calls may cause a server request at the same time that another client must answer. */
-  #conflicts(placed: PlacedCall, others: ReadonlySet<PlacedCall>): boolean {
+  #conflicts(placed: PlacedCall, others: Iterable<PlacedCall>): boolean {
     for (const other of others) {
       if (other.handler === placed.handler || this.#history.of(other.target) === "never") continue;
       if (others !== this.#abandoned || !isSameCaller(other, placed)) return true;
@@ -279,7 +284,7 @@ export class CallIsolation {
         continue;
       }
       waiter.slot = slot;
-      slot.calls.add(call);
+      slot.calls.push(call);
       waiter.place(slot);
     }
     this.#waiting = still;
@@ -287,7 +292,7 @@ export class CallIsolation {
   }
 
   #leave(slot: ProcessSlot, placed: PlacedCall): void {
-    slot.calls.delete(placed);
+    removeFrom(slot.calls, placed);
     this.#dedicated.callEnded(slot);
   }
 

@@ -29,7 +29,7 @@ export interface DedicatedProcessesOptions {
 export interface ProcessSlot {
   /** Undefined for the main process. */
   readonly instance?: SupervisedUpstream;
-  readonly calls: Set<PlacedCall>;
+  readonly calls: PlacedCall[];
   /** True when the process gets no more calls and stops after the last one. */
   isRetired: boolean;
 }
@@ -99,7 +99,7 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
   /** The process gets no more calls. */
   retire(slot: ProcessSlot): void {
     slot.isRetired = true;
-    if (slot.calls.size === 0) void slot.instance?.drain();
+    if (slot.calls.length === 0) void slot.instance?.drain();
   }
 
   /** The pins have changed: no process gets a call before its tools were compared again. */
@@ -139,12 +139,12 @@ export class DedicatedProcesses implements Iterable<ProcessSlot> {
       requestTimeoutMs: timeoutMs,
       open,
       opened: ({ upstream }) => opened?.(upstream),
-      busy: () => slot.calls.size > 0,
+      busy: () => slot.calls.length > 0,
       changed: ({ kind }) => {
         if (kind === "idle" || kind === "stopped") this.#discard(slot);
       },
     });
-    const slot: DedicatedSlot = { instance, calls: new Set(), isRetired: false };
+    const slot: DedicatedSlot = { instance, calls: [], isRetired: false };
     instance.on("toolsChanged", () => this.#checkAgain(slot));
     return slot;
   }

@@ -38,6 +38,8 @@ export interface LegacySessionsOptions {
   readonly opened?: (session: Upstream, owner: string | undefined) => void;
   /** Compares the tools of a session with the pins. Rejects if a tool that may be called has another definition there. */
   readonly checkTools?: (session: Upstream) => Promise<void>;
+  /** The server of a session does not answer. */
+  readonly unreachable?: () => void;
   readonly idleMs?: number;
 }
 
@@ -214,6 +216,9 @@ export class LegacySessions {
       },
     });
     const session: LegacySession = { owner, instance, started: NOT_STARTED, calls: 0, isRetired: false };
+    instance.on("stateChanged", (state) => {
+      if (state === "reconnecting") this.#options.unreachable?.();
+    });
     this.#instances.add(instance);
     if (owner === undefined) this.#reusable.add(session);
     else this.#owned.set(owner, session);

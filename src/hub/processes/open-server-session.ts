@@ -228,11 +228,11 @@ export async function checkSecrets(options: ServerContext): Promise<string | und
 }
 
 export async function resolveEndpointOf(
-  { config, secrets, redactor, report }: ServerContext,
+  { config, secrets, usedSecrets: { pending }, redactor, report }: ServerContext,
   endpoint: Endpoint,
 ): Promise<Endpoint> {
   const { alias, origin } = config;
-  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(origin.file) });
+  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(origin.file), pending });
   for (const secret of resolved.secrets) redactor.add(secret);
   if (!resolved.ok) throw toSecretError(resolved, alias);
   for (const warning of resolved.warnings) report({ ...warning, server: alias });
@@ -244,7 +244,7 @@ function folderOf(file: string): string {
   return cut <= 0 ? "." : file.slice(0, cut);
 }
 
-type SecretOptions = Pick<ServerContext, "config" | "secrets" | "redactor" | "report"> & {
+type SecretOptions = Pick<ServerContext, "config" | "secrets" | "usedSecrets" | "redactor" | "report"> & {
   readonly given?: Readonly<Record<string, string>>;
 };
 
@@ -318,7 +318,7 @@ async function resolveLater(
 
 /** Resolves the names like environment variables of a program. */
 async function resolveNames(
-  { config, secrets, redactor, report, given }: SecretOptions,
+  { config, secrets, usedSecrets: { pending }, redactor, report, given }: SecretOptions,
   names: readonly string[],
 ): Promise<{ readonly ok: true; readonly env: ReadonlyMap<string, string> } | UnresolvedEndpoint> {
   const missing = given === undefined ? [] : names.filter((name) => !Object.hasOwn(given, name));
@@ -332,7 +332,8 @@ async function resolveNames(
   const wanted = Object.fromEntries(names.map((name) => [name, given?.[name] ?? `\${${name}}`]));
   const endpoint: Endpoint = { transport: "stdio", command: "", env: wanted };
   // The config of a package may refer to files; an mcpfile itself does not.
-  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir: folderOf(config.origin.file) });
+  const baseDir = folderOf(config.origin.file);
+  const resolved = await resolveEndpoint(endpoint, secrets, { baseDir, pending });
   for (const secret of resolved.secrets) redactor.add(secret);
   if (!resolved.ok) return resolved;
   for (const warning of resolved.warnings) report({ ...warning, server: config.alias });

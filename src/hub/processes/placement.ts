@@ -24,6 +24,7 @@ export interface PlacementOptions extends Omit<CallIsolationOptions, "open" | "m
   readonly open: LegacySessionsOptions["open"];
   /** A legacy session was opened beside the main connection; its notifications concern the server too. */
   readonly sessionOpened?: (upstream: Upstream) => void;
+  readonly unreachable?: LegacySessionsOptions["unreachable"];
 }
 
 /**

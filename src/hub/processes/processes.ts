@@ -311,6 +311,8 @@ export class Processes {
         if (this.#logLevel !== undefined) other.setLogLevel(this.#logLevel).catch(() => {});
       },
       sessionOpened: (other) => this.#listenTo(other),
+      // The state of the server is the state of the main session.
+      unreachable: () => void this.main.probe().catch(() => {}),
     };
   }
 

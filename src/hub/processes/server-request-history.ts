@@ -1,5 +1,6 @@
 // Server request history: learns which tools of a server send requests to their client during a call.
 
+import { removeFrom } from "../../base/collections/in-flight-list.ts";
 import type { Call, ServerRequestHandler } from "../../upstream/index.ts";
 
 /** `suspect`: a server request came that may belong to this call or to another one, which the next call will show. */
@@ -23,7 +24,7 @@ export class ServerRequestHistory {
   readonly #verdicts = new Map<string, Verdict>();
   readonly #watched = new WeakMap<
     ServerRequestHandler,
-    { readonly handler: ServerRequestHandler; readonly calls: Set<PlacedCall> }
+    { readonly handler: ServerRequestHandler; readonly calls: PlacedCall[] }
   >();
   readonly #changed: () => void;
 
@@ -48,7 +49,7 @@ export class ServerRequestHistory {
     if (handler === undefined) return undefined;
     let watched = this.#watched.get(handler);
     if (watched === undefined) {
-      const calls = new Set<PlacedCall>();
+      const calls: PlacedCall[] = [];
       watched = {
         calls,
         handler: (request) => {
@@ -58,7 +59,7 @@ export class ServerRequestHistory {
       };
       this.#watched.set(handler, watched);
     }
-    watched.calls.add(call);
+    watched.calls.push(call);
     return watched.handler;
   }
 
@@ -74,12 +75,20 @@ export class ServerRequestHistory {
    */
   ended(call: PlacedCall, { isAnswered, isDoubtful }: { isAnswered: boolean; isDoubtful: boolean }): void {
     const { target, handler } = call;
-    if (handler !== undefined) this.#watched.get(handler)?.calls.delete(call);
+    if (handler !== undefined) this.#unwatch(handler, call);
     const verdict = this.of(target);
     if (!isAnswered || call.hasRequest || call.isSuspect || verdict === "sends") return;
     // A call without a handler is no reason to start more processes.
     if (handler === undefined && (isDoubtful || verdict !== "unknown")) return;
     this.#set(target, isDoubtful ? "suspect" : "never");
+  }
+
+  #unwatch(handler: ServerRequestHandler, call: PlacedCall): void {
+    const watched = this.#watched.get(handler);
+    if (watched === undefined) return;
+    removeFrom(watched.calls, call);
+    // A minor garbage collection takes the value of an entry for used, even if nothing uses the key any more.
+    if (watched.calls.length === 0) this.#watched.delete(handler);
   }
 
   #requested(calls: readonly PlacedCall[]): void {

@@ -252,7 +252,7 @@ function unambiguous<D extends JsonObject & { name: string }, R>(
 }
 
 const SHARED_HINT =
-  "Read each from one server: in a program with readResource(uri, { server }), in a terminal with portolan read <server> <uri>, as a client at the path /servers/<server>/mcp of the gateway.";
+  "To read one of them, choose one server. On a workspace in a program: readResource(uri, { server }). In a terminal: portolan read <server> <uri>. A client of the gateway connects to /servers/<server>/mcp over HTTP instead of /mcp.";
 
 interface Addressed<D> {
   readonly member: Member;

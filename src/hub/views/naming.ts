@@ -4,8 +4,6 @@ import { toWildcard } from "../../base/text/wildcard.ts";
 import type { ContractsEndpoint, ServerConfig } from "../../model/index.ts";
 import { exposedName, exposedNames } from "../../client/index.ts";
 
-export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
-
 /** A naming template; undefined in the view of a single server, which keeps its own names. */
 export type Naming = string | undefined;
 

@@ -26,7 +26,7 @@ export function toolRoute(view: Routed, name: string, naming: Naming): ToolRoute
   if (held !== undefined) throw withheldError(held.member.alias, held.own, held.member.pins.state);
   const down = downOwner({ members: view.toolOwners?.(name) ?? view.members }, name, naming);
   if (down !== undefined) throw down;
-  throw unknownTool({ server: alone(view), name, known: toolRoutes.keys() });
+  throw unknownTool({ server: onlyOwner(view, name, naming), name, known: toolRoutes.keys() });
 }
 
 export function promptRoute(view: Routed, name: string, naming: Naming): PromptRoute {
@@ -35,7 +35,7 @@ export function promptRoute(view: Routed, name: string, naming: Naming): PromptR
   if (route !== undefined) return route;
   const down = downOwner(view, name, naming);
   if (down !== undefined) throw down;
-  throw unknownPrompt({ server: alone(view), name, known: promptRoutes.keys() });
+  throw unknownPrompt({ server: onlyOwner(view, name, naming), name, known: promptRoutes.keys() });
 }
 
 /** The tool, prompt or resource that a request names, as its own server names it. */
@@ -67,9 +67,9 @@ function namesIn({ tools, prompts, resources }: Member["inventory"], method: str
   return method === "resources/read" ? resources.map(({ uri }) => uri) : [];
 }
 
-/** The only server of the view. */
-function alone({ members }: Routed): string | undefined {
-  return members.length === 1 ? members[0]?.alias : undefined;
+/** The only server of the view, if the name can belong to it. */
+function onlyOwner({ members }: Routed, name: string, naming: Naming): string | undefined {
+  return members.length === 1 ? possibleOwners(members, name, naming)[0]?.alias : undefined;
 }
 
 /** The server of a resource: by the lists, by the narrowest template, or because no other server has resources. */
@@ -110,7 +110,7 @@ function onlyOne(members: readonly Member[], uri: string): Member {
     "NAME_AMBIGUOUS",
     `more than one server has ${uri.slice(0, 200)}: ${aliases.join(" and ")}`,
     {
-      hint: `Read it from one server: in a program with readResource(uri, { server: ${JSON.stringify(member?.alias)} }), in a terminal with portolan read ${member?.alias} <uri>, as a client at the path /servers/${member?.alias}/mcp of the gateway.`,
+      hint: `Choose one server. On a workspace in a program: readResource(uri, { server: ${JSON.stringify(member?.alias)} }). In a terminal: portolan read ${member?.alias} <uri>. A client of the gateway connects to /servers/${member?.alias}/mcp over HTTP instead of /mcp; at this address, it can also subscribe and complete.`,
       data: { uri, servers: aliases },
     },
   );

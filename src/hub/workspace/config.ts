@@ -34,27 +34,33 @@ export interface WorkspaceConfig {
   /** The lock file, with the approved definitions of tools. */
   readonly lock?: LockText;
   /** The config files that it was read from, which no server may write. */
-  readonly usedPaths?: UsedPaths;
+  readonly usedPaths?: UsedPaths | undefined;
 }
 
-/** The fields of portolan.yaml, passed by a program. Each has the name, the meaning and the checks that it has in the file. */
+/**
+ * The fields of portolan.yaml except `contracts`, passed by a program. Each has the name, the meaning and the checks that it has in
+ * the file. Portolan reads no other config file, unless `sources` names it.
+ */
 export interface WorkspaceFields extends WorkspaceInput {
   /** The folder that paths are relative to, with the lock file. Default: the working folder, without a lock file. */
-  readonly folder?: string;
+  readonly folder?: string | undefined;
 }
 
 /** A bridge manifest, passed by a program. */
 export interface BridgeManifest extends ManifestInput {
   /** The folder that paths are relative to. Default: the working folder. */
-  readonly folder?: string;
+  readonly folder?: string | undefined;
 }
 
 /** The source of a workspace: a folder, a config file, or the config itself. */
-export type WorkspaceSource = string | WorkspaceFields | BridgeManifest | WorkspaceConfig;
+export type WorkspaceSource = string | WorkspaceFields | BridgeManifest;
+
+/** A source of Portolan's own code, which can be a config that was read before. */
+export type AnyWorkspaceSource = WorkspaceSource | WorkspaceConfig;
 
 /** Checks the config of a program. Throws CONFIG_INVALID with all errors at once. */
 export async function readConfig(
-  config: Exclude<WorkspaceSource, string>,
+  config: Exclude<AnyWorkspaceSource, string>,
   report: (diagnostic: Diagnostic) => void,
 ): Promise<WorkspaceConfig> {
   if (isChecked(config)) return config;
@@ -76,12 +82,13 @@ export async function readConfig(
     servers: catalog.servers.map((server) => inWorkspaceFolder(server, catalog.folder)),
     ...{ naming, descriptionPrefix, envFile, gateway, packages, registries },
     folder: catalog.folder,
+    usedPaths: catalog.usedPaths,
     lock: catalog.lock,
   };
 }
 
 /** True for server configs that were read before, by Portolan or by the program itself. */
-function isChecked(config: Exclude<WorkspaceSource, string>): config is WorkspaceConfig {
+function isChecked(config: Exclude<AnyWorkspaceSource, string>): config is WorkspaceConfig {
   const servers: unknown = isObject(config) ? config.servers : undefined;
   const isServer = (server: unknown): boolean =>
     isObject(server) &&

@@ -7,7 +7,11 @@ import { toPortolanError } from "../../errors/index.ts";
 import type { ServerConfig } from "../../model/index.ts";
 import { inWorkspaceFolder } from "./config.ts";
 import type { Hub } from "../hub.ts";
-import type { FailedReplacement } from "../member/failed-replacement.ts";
+import {
+  describeFailedReplacement,
+  describeUnreadSecrets,
+  type FailedReplacement,
+} from "../member/failed-replacement.ts";
 import type { Member } from "../member/member.ts";
 import type { OpenedHub } from "../open-hub.ts";
 import { isExclusive, isSameProcess, keepsOld, withEarlierProgram } from "./replacement.ts";
@@ -71,6 +75,8 @@ export class Members {
   readonly #next = new Map<string, Member>();
   #restarts = 0;
   #changing: Promise<void> = Promise.resolve();
+  /** The turn of the last server with known tools. */
+  #startTurns: Promise<void> = Promise.resolve();
 
   constructor(options: MembersOptions) {
     this.#hub = options.hub;
@@ -156,24 +162,27 @@ export class Members {
    */
   async renewSecrets(earlier: readonly FailedReplacement[] = []): Promise<RenewedSecrets> {
     await this.#changing;
-    const problems: string[] = [];
+    const problems = new Map<string, string>();
     const checked = this.#hub.members.map(async (member) => {
       // A server that does not run reads its secrets at its next start.
       if (!member.isPerCaller && (member.stopped || member.state === "idle")) return [];
-      const isNew = await member.processes.hasNewSecrets().catch((thrown: unknown) => {
-        problems.push(
-          `${member.alias} keeps its earlier secrets, because Portolan could not read its secrets again: ${toPortolanError(thrown).message}`,
-        );
-        return false;
-      });
-      return isNew ? [member.alias] : [];
+      try {
+        const isNew = await member.processes.hasNewSecrets();
+        member.secretsRead();
+        return isNew ? [member.alias] : [];
+      } catch (thrown) {
+        problems.set(member.alias, this.#keepSecrets(member, thrown));
+        return [];
+      }
     });
     const restarted = (await Promise.all(checked)).flat().toSorted();
     // The earlier values may have been withdrawn, so no process continues with them.
     const renewal: RestartOptions = { reason: "with new secrets", mayKeep: false };
     await Promise.all(restarted.map((alias) => this.restart(alias, renewal)));
     const again = this.#hub.members.filter(
-      ({ failedReplacement: failed }) => failed !== undefined && earlier.includes(failed),
+      // A new process could not start without the secrets.
+      ({ alias, failedReplacement: failed }) =>
+        failed !== undefined && earlier.includes(failed) && !problems.has(alias),
     );
     await Promise.all(
       again.map(({ alias }) => this.restart(alias, { reason: "with its new configuration" })),
@@ -182,7 +191,7 @@ export class Members {
     for (const member of this.#hub.members)
       if (!restarted.includes(member.alias) && (member.state === "failed" || member.state === "blocked"))
         void this.#track(member.retry());
-    return { restarted, problems };
+    return { restarted, problems: [...problems.values()] };
   }
 
   /** Resolves when every server that was to be started, also of a driver, is ready or has failed. */
@@ -209,8 +218,11 @@ export class Members {
   async #join(server: ServerConfig): Promise<void> {
     const member = this.#toMember(server);
     this.#hub.add(member);
+    const loaded = member.load();
+    // Starting a process takes longer than answering a request, so that requests are answered between the starts.
+    member.processes.startAfter(loaded.then((isKnown) => (isKnown ? this.#startTurn() : undefined)));
     const begun = this.#track(member.begin());
-    if (!(await member.load())) await begun;
+    if (!(await loaded)) await begun;
   }
 
   /** Applies a changed server config. The processes continue unless their identity changed. */
@@ -296,9 +308,29 @@ export class Members {
     this.#next.delete(member.alias);
     const isSame = isSameProcess(current.config, member.config);
     current.configure(withEarlierProgram(member.config, current.config));
-    current.replacementFailed(member, isSame ? "restart" : "config");
+    const failed = describeFailedReplacement(current, member, isSame ? "restart" : "config");
+    if (failed !== undefined) this.#keepsServing(current, failed);
     this.#hub.changed();
     await member.stop({ isSilent: true });
+  }
+
+  /** The server runs with secrets that cannot be read again. Returns the message about it. */
+  #keepSecrets(member: Member, thrown: unknown): string {
+    const failed = describeUnreadSecrets(member, toPortolanError(thrown));
+    const known = member.failedReplacement;
+    // The config of another failure must not be lost.
+    const isNew = known === undefined || (known.change === "secrets" && known.message !== failed.message);
+    // A server that is down has an error of its own.
+    if (isNew && !member.isDown) this.#keepsServing(member, failed);
+    return failed.message;
+  }
+
+  /** The process continues, although the server could not start again. */
+  #keepsServing(current: Member, failed: FailedReplacement): void {
+    current.failedReplacement = failed;
+    const { code, message: reason, hint } = failed;
+    const type = "mcp.server_replacement_failed";
+    this.#hub.events.emit({ type, server: current.alias, code, reason, hint });
   }
 
   /** Replaces a server that cannot run twice: calls wait while the old process ends and the new one starts. */
@@ -322,6 +354,11 @@ export class Members {
 
   async #retryAlone(member: Member): Promise<void> {
     if (member.state === "failed") await this.#track(member.retry());
+  }
+
+  /** Resolves for one server in each turn of the event loop. */
+  #startTurn(): Promise<void> {
+    return (this.#startTurns = this.#startTurns.then(() => nextTurn()));
   }
 
   #track(start: Promise<void>): Promise<void> {

@@ -36,8 +36,9 @@ export async function keepsOld(old: Member, next: Member): Promise<boolean> {
   return !(await old.processes.hasNewSecrets().catch(isMissingSecret));
 }
 
-/** Failures of a start that take no right away from the server. */
+/** Failures of a start that take no right away from the server. AUTH_UNAVAILABLE says that nobody checked the login, not that it is refused. */
 const ABOUT_THE_PROGRAM: ReadonlySet<string> = new Set([
+  "AUTH_UNAVAILABLE",
   "CONFIG_INVALID",
   "CONNECTION_CLOSED",
   "CONNECTION_LOST",
@@ -49,6 +50,8 @@ const ABOUT_THE_PROGRAM: ReadonlySet<string> = new Set([
   "MESSAGE_TOO_LARGE",
   "PLATFORM_UNSUPPORTED",
   "PROTOCOL_ERROR",
+  "RATE_LIMITED",
+  "RPC_ERROR",
   "SECRET_STORE_FAILED",
   "SERVER_CRASHED",
   "SERVER_START_FAILED",

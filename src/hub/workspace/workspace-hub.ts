@@ -3,7 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { type CatalogChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
+import { type CatalogChange, type FileChange, loadCatalog, watchCatalog } from "../../catalog/index.ts";
 import {
   type Diagnostic,
   guardCallback,
@@ -17,7 +17,7 @@ import { createSecretStore, type Redactor, type SecretStore } from "../../secret
 import type { CallObservers } from "../../telemetry/index.ts";
 import { createWarner, rootFolders } from "../../client/index.ts";
 import { createDiagnostics, type KeptDiagnostics } from "./diagnostics.ts";
-import { fromCatalog, readConfig, type WorkspaceConfig, type WorkspaceSource } from "./config.ts";
+import { fromCatalog, readConfig, type AnyWorkspaceSource, type WorkspaceConfig } from "./config.ts";
 import type { EventBus, HubEvent, PinsComparedEvent } from "../events.ts";
 import type { Hub } from "../hub.ts";
 import type { DriverPins } from "../pins/driver-pins.ts";
@@ -28,6 +28,7 @@ import { Members, type RenewedSecrets, type RestartOptions } from "./members.ts"
 import type { StderrLogs } from "../member/stderr-log.ts";
 import { mergeSettings, openHub } from "../open-hub.ts";
 import { packagedDrivers } from "./packaged-drivers.ts";
+import { watchToolLists } from "./tool-lists.ts";
 import type { WorkspaceHubOptions } from "./workspace-options.ts";
 import { hasDriverOrContract } from "../views/naming.ts";
 
@@ -54,9 +55,10 @@ export interface OpenedWorkspace {
   };
   /**
    * Reads the config files again, and waits until every changed server has taken over or has failed: no new call is served with
-   * the config from before. Returns the errors of the files; undefined for a workspace whose files are not watched.
+   * the config from before. Returns the errors of the files; undefined for a workspace whose files are not watched. `trusted` are
+   * changes that the user made with a command.
    */
-  reload(): Promise<readonly Diagnostic[] | undefined>;
+  reload(trusted?: readonly FileChange[]): Promise<readonly Diagnostic[] | undefined>;
   /**
    * Looks up secrets again, and restarts the servers that were started with other values. Also tries these failed replacements again.
    * Resolves when the servers are ready or have failed.
@@ -77,10 +79,15 @@ const WATCH_AFTER_MS = 300;
 /** Clients of a gateway are notified of the tools of a slow server, so that opening waits for most servers only. */
 const GATEWAY_WAIT_MS = 10_000;
 
+interface OpenHooks extends Pick<LaunchContext, "hintFolder"> {
+  /** An error of this function ends the opening before any server starts. */
+  readonly beforeStart?: (config: WorkspaceConfig, secrets: SecretStore) => Promise<void>;
+}
+
 export async function openWorkspaceHub(
-  source: WorkspaceSource,
+  source: AnyWorkspaceSource,
   options: WorkspaceHubOptions,
-  { hintFolder }: Pick<LaunchContext, "hintFolder"> = {},
+  { hintFolder, beforeStart }: OpenHooks = {},
 ): Promise<OpenedWorkspace> {
   const kept = createDiagnostics();
   const diagnostics = kept.all;
@@ -134,8 +141,10 @@ export async function openWorkspaceHub(
     configFiles.add({ folder: dirname(envFile), isWhole: false, paths: [envFile] });
   launchContext.servers = config.servers;
   launchContext.packagePolicy = config.packages;
+  const closing = new AbortController();
   const secrets = createSecretStore({
     env: process.env,
+    closed: closing.signal,
     lookup: options.secrets,
     envFile,
     checkFile: async (path, use) => {
@@ -146,6 +155,12 @@ export async function openWorkspaceHub(
     report,
   });
   launchContext.registryToken = registryTokens(config, secrets);
+  try {
+    await beforeStart?.(config, secrets);
+  } catch (error) {
+    await watch?.close();
+    throw error;
+  }
   const { naming, descriptionPrefix } = config;
   const opened = await openHub({
     ...options,
@@ -229,7 +244,9 @@ export async function openWorkspaceHub(
   for (const early of changes.splice(0)) change(early);
   apply = change;
   await begun;
+  watchToolLists(hub, opened.events, { report, forget: (isOver) => kept.forget(isOver) });
   const close = async (reason?: string): Promise<void> => {
+    closing.abort();
     await Promise.all([watch?.close(), hub.close(reason), applying, indexRenewal.close()]);
     await members.settled();
     opened.events.close();
@@ -253,9 +270,9 @@ export async function openWorkspaceHub(
       },
       onChange: (listener) => void gatewayListeners.add(listener),
     },
-    async reload() {
+    async reload(trusted) {
       if (watch === undefined) return undefined;
-      const { diagnostics: found } = await watch.reload();
+      const { diagnostics: found } = await watch.reload(trusted);
       // The watch may have read the change before, so that all changes under way are awaited.
       await Promise.allSettled(unapplied);
       return found.filter(({ severity }) => severity === "error");

@@ -31,7 +31,7 @@ import {
 } from "../../client/index.ts";
 import { within } from "../../upstream/index.ts";
 import { type ContextItem, readContext } from "./context.ts";
-import type { WorkspaceSource } from "./config.ts";
+import type { AnyWorkspaceSource, WorkspaceSource } from "./config.ts";
 import type { WorkspaceEvents } from "../events.ts";
 import type { Hub, OwnName } from "../hub.ts";
 import type { ListName } from "../member/inventory.ts";
@@ -39,6 +39,7 @@ import { healthOf, isUp, type ServerHealth, unservedContracts } from "../member/
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
 import { HEALTH_OPTIONS, READ_OPTIONS, WORKSPACE_OPTIONS } from "./options.ts";
+import { hiddenByList } from "./tool-lists.ts";
 import { openWorkspaceHub } from "./workspace-hub.ts";
 import type { WorkspaceHubOptions, WorkspaceOptions } from "./workspace-options.ts";
 
@@ -66,7 +67,7 @@ export interface Workspace extends AsyncDisposable {
   /** Reads a resource from the server that has it. `server` names one, for a resource that several servers have. */
   readResource(
     uri: string,
-    options?: RequestOptions & { readonly server?: string },
+    options?: RequestOptions & { readonly server?: string | undefined },
   ): Promise<ReadResourceResult>;
   subscribe(uri: string): Promise<() => Promise<void>>;
   prompts(): Promise<PromptDefinition[]>;
@@ -93,7 +94,7 @@ export interface Workspace extends AsyncDisposable {
    * Pings every running server, or only `servers`. False when an enabled server is down, or when a contract is `unserved` in
    * `health()`: all its drivers are unreachable or refused. Drivers that wait for a login are not down.
    */
-  healthCheck(options?: { readonly servers?: readonly string[] }): Promise<boolean>;
+  healthCheck(options?: { readonly servers?: readonly string[] | undefined }): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -123,7 +124,7 @@ export async function openWorkspace(
 
 /** Like `openWorkspace()`, also with the options of Portolan's own commands. */
 export async function openWorkspaceWith(
-  source: WorkspaceSource,
+  source: AnyWorkspaceSource,
   options: WorkspaceHubOptions,
 ): Promise<Workspace> {
   const onDiagnostic = options.onDiagnostic ?? createWarner();
@@ -144,6 +145,7 @@ export async function openWorkspaceWith(
   const connection = new Connection(hub, {
     ...{ limits: DEFAULT_LIMITS, retryHinted: false, diagnostics, report },
     serverOf: (tool) => hub.ownName(tool)?.server,
+    reasonOf: (tool) => hiddenByList(hub, tool),
   });
   let isClosed = false;
   const close = (): Promise<void> => {
@@ -245,17 +247,18 @@ export function readHealth(members: Hub["members"]): ServerHealth[] {
   return members.map(healthOf).toSorted((a, b) => (a.alias < b.alias ? -1 : 1));
 }
 
-/** Pings every running server. False when an enabled one is down, or a contract that no driver can serve. */
-export async function checkHealth(members: Hub["members"]): Promise<boolean> {
+/**
+ * Pings every running server. False when an enabled one is down, or a contract that no driver can serve. `startMs` is the time for
+ * servers that are still starting, and drivers that are still verified: by default as much as a ping.
+ */
+export async function checkHealth(members: Hub["members"], startMs = PING_MS): Promise<boolean> {
   const alive = await Promise.all(
     members.map(async (member) => {
-      // A server that is still starting gets as much time as a ping.
-      const limit = { server: member.alias, what: "starting", ms: PING_MS, signal: undefined };
-      if (member.state === "starting") await within(member.start(), limit).catch(() => {});
-      if (member.state !== "ready") return isUp(member);
-      if (member.config.endpoint.transport === "contracts") return hasDrivers(member);
-      const method = member.processes.description?.era === "modern" ? "server/discover" : "ping";
-      return member.request({ method, timeoutMs: PING_MS }).then(
+      const limit = { server: member.alias, what: "starting", ms: startMs, signal: undefined };
+      if (member.state === "starting" && startMs > 0) await within(member.start(), limit).catch(() => {});
+      if (member.processes.main.live === undefined || member.state === "starting") return isUp(member);
+      if (member.config.endpoint.transport === "contracts") return hasDrivers(member, startMs);
+      return member.probe().then(
         () => true,
         () => false,
       );
@@ -264,9 +267,9 @@ export async function checkHealth(members: Hub["members"]): Promise<boolean> {
   return alive.every(Boolean);
 }
 
-/** False when a contract is not served. Drivers that are still verified get as much time as a ping. */
-async function hasDrivers(member: Hub["members"][number]): Promise<boolean> {
-  const limit = { server: member.alias, what: "verifying", ms: PING_MS, signal: undefined };
+/** False when a contract is not served. */
+async function hasDrivers(member: Hub["members"][number], ms: number): Promise<boolean> {
+  const limit = { server: member.alias, what: "verifying", ms, signal: undefined };
   const contracts = member.processes.handle?.upstream as Contracts | undefined;
   await within(contracts?.settled() ?? Promise.resolve(), limit).catch(() => {});
   return unservedContracts(member).length === 0;

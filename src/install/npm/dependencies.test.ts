@@ -28,7 +28,7 @@ test("one line for each package, and back to npm's oldest lock file", () => {
     dependencies: {
       own: { version: "2.0.0" },
       a: { version: "1.0.0", dependencies: { "@x/b": { version: "3.0.0", integrity: "sha512-3.0.0" } } },
-      alias: { version: "npm:real@4.0.0" },
+      alias: { version: "npm:real@4.0.0", integrity: undefined },
     },
   });
   expect(() => toNpmLock({ name: "own", version: "2.0.0" }, ["gone/node_modules/b 1.0.0 x"])).toThrow(
@@ -40,13 +40,38 @@ test.each([
   [
     "another version",
     ["a 1.1.0 sha512-1.1.0", ...LINES.slice(1)],
-    "a is now 1.1.0, but portolan.lock names 1.0.0",
+    "npm chose 1.1.0 of its dependency a, but portolan.lock names 1.0.0",
+    "DEPENDENCY_MISMATCH",
   ],
-  ["another hash", ["a 1.0.0 sha512-evil", ...LINES.slice(1)], "with another hash than portolan.lock names"],
-  ["one more", ["0 1.0.0 sha512-0", ...LINES], "which portolan.lock does not name"],
-  ["one less", LINES.slice(1), "its dependency a 1.0.0, which portolan.lock names, is missing now"],
-])("%s is refused", (_, found, message) => {
-  expect(() => refuseOtherDependencies("own@2.0.0", LINES, found)).toThrow(message);
+  [
+    "another hash",
+    ["a 1.0.0 sha512-evil", ...LINES.slice(1)],
+    "a 1.0.0 has another hash than portolan.lock names",
+    "HASH_MISMATCH",
+  ],
+  [
+    "one more",
+    ["0 1.0.0 sha512-0", ...LINES],
+    "npm chose 1.0.0 of its dependency 0, which portolan.lock does not name",
+    "DEPENDENCY_MISMATCH",
+  ],
+  [
+    "one less",
+    LINES.slice(1),
+    "npm did not find its dependency a 1.0.0, which portolan.lock names",
+    "DEPENDENCY_MISMATCH",
+  ],
+])("%s is refused; only another hash is called a changed package", (_, found, message, reason) => {
+  const refuse = (): void => refuseOtherDependencies("own@2.0.0", LINES, found);
+  expect(refuse).toThrow(
+    expect.objectContaining({
+      message: expect.stringContaining(message) as string,
+      data: expect.objectContaining({ reason }) as object,
+      hint: (reason === "HASH_MISMATCH"
+        ? expect.stringContaining("Do not trust")
+        : expect.not.stringContaining("Do not trust")) as string,
+    }),
+  );
   expect(() => refuseOtherDependencies("own@2.0.0", LINES, LINES)).not.toThrow();
 });
 

@@ -6,6 +6,7 @@ import { PortolanError } from "../../errors/index.ts";
 import type { Lock } from "./lock.ts";
 
 const TOP = "node_modules/";
+const ALIAS = "npm:";
 
 /**
  * One line for each package beside `own`: its place below node_modules, its version and its hash. Packages inside of another
@@ -15,7 +16,7 @@ export function dependenciesOf(lock: Lock, own: string): string[] {
   return [...lock]
     .flatMap(([place, { name, version, integrity, inBundle }]) => {
       if (place === TOP + own || version === undefined || integrity === undefined || inBundle) return [];
-      const exact = name === undefined ? version : `npm:${name}@${version}`;
+      const exact = name === undefined ? version : `${ALIAS}${name}@${version}`;
       return [`${place.slice(TOP.length)} ${exact} ${integrity.split(/\s+/)[0] ?? ""}`];
     })
     .sort();
@@ -54,12 +55,14 @@ export function toNpmLock(
       if (around === undefined) throw broken(line);
       into = around.dependencies ??= {};
     }
-    into[name] = { version, integrity };
+    // With a hash, npm reads the dependencies of the package that has the alias as its name. Without one, it reads those of the real
+    // package, and writes its hash, which `refuseOtherDependencies` compares.
+    into[name] = { version, integrity: version.startsWith(ALIAS) ? undefined : integrity };
   }
   return { name: "portolan-store", lockfileVersion: 1, requires: true, dependencies: top };
 }
 
-/** Npm found other packages than the lines name: a version is gone, or somebody replaced its bytes. */
+/** Npm found other packages than the lines name: a package lists other dependencies now, or has another hash. */
 export function refuseOtherDependencies(
   spec: string,
   wanted: readonly string[],
@@ -69,20 +72,15 @@ export function refuseOtherDependencies(
   if (isDeepStrictEqual(sorted, found)) return;
   const other = found.find((one) => !sorted.includes(one));
   const [place = "", version = ""] = (other ?? sorted.find((one) => !found.includes(one)) ?? "").split(" ");
-  const before = sorted.find((one) => one.startsWith(`${place} `))?.split(" ");
-  const what =
-    before === undefined
-      ? "which portolan.lock does not name"
-      : before[1] === version
-        ? "with another hash than portolan.lock names"
-        : `but portolan.lock names ${before[1] ?? ""}`;
+  const before = sorted.find((one) => one.startsWith(`${place} `))?.split(" ")[1];
+  if (other !== undefined && before === version) throw otherHash(spec, place, version);
   const now =
     other === undefined
-      ? `its dependency ${place} ${version}, which portolan.lock names, is missing now`
-      : `its dependency ${place} is now ${version}, ${what}`;
+      ? `npm did not find its dependency ${place} ${version}, which portolan.lock names`
+      : `npm chose ${version} of its dependency ${place}, ${before === undefined ? "which portolan.lock does not name" : `but portolan.lock names ${before}`}`;
   throw new PortolanError("INSTALL_FAILED", `Portolan did not install ${spec}: ${now}.`, {
-    hint: "Do not trust this package: a published version must never change. Report the change to the operator of the npm registry.",
-    data: { spec, part: place, reason: "DEPENDENCY_MISMATCH", permanent: true },
+    hint: "Run the command again: the registry may not have answered all questions of npm. If it fails again, the registry now lists other dependencies of a package than before. If you trust them, lock them: run portolan remove and portolan add for the server.",
+    data: { spec, part: place, reason: "DEPENDENCY_MISMATCH" },
   });
 }
 
@@ -91,12 +89,16 @@ export function refuseSwappedBytes(spec: string, wanted: readonly string[], reas
   const line = wanted.find((one) => reason.includes(`wanted ${one.split(" ")[2] ?? ""} `));
   if (line === undefined) return;
   const [place = "", version = ""] = line.split(" ");
-  throw new PortolanError(
+  throw otherHash(spec, place, version);
+}
+
+function otherHash(spec: string, part: string, version: string): PortolanError {
+  return new PortolanError(
     "INSTALL_FAILED",
-    `Portolan did not install ${spec}: its dependency ${place} ${version} has another hash than portolan.lock names.`,
+    `Portolan did not install ${spec}: its dependency ${part} ${version} has another hash than portolan.lock names.`,
     {
       hint: "Do not trust this package: a published version must never change. Report the change to the operator of the npm registry.",
-      data: { spec, part: place, reason: "HASH_MISMATCH", permanent: true },
+      data: { spec, part, reason: "HASH_MISMATCH", permanent: true },
     },
   );
 }

@@ -75,7 +75,7 @@ export async function npmInstall(
   const lock = await readList(folder, "package-lock.json");
   const own = ownOf(spec, name, lock);
   const isFixed = dependencies !== undefined;
-  refuseOthers(spec, lock, { isFixed });
+  refuseOthers({ spec, name }, lock, { isFixed });
   refuseOtherVersion(spec, range, own.version);
   if (dependencies !== undefined) refuseOtherDependencies(spec, dependencies, dependenciesOf(lock, name));
   // The hash of the same kind is known before anything is downloaded.
@@ -83,7 +83,7 @@ export async function npmInstall(
   await run("ci", "--package-lock-only=false");
   if (integrity !== undefined) await checkTarball(spec, integrity, own.integrity, cache);
   const there = await readList(folder, PUT_THERE);
-  refuseOthers(spec, there, { isFixed });
+  refuseOthers({ spec, name }, there, { isFixed });
   if (!isAsAgreed(lock, there)) throw notAgreed(spec);
   await refuseMissing(spec, folder, there);
   await allowPrograms(cwd, there);
@@ -153,7 +153,7 @@ async function readList(folder: string, path: string): Promise<Lock> {
       `npm ended without an error, but its lock file is missing or incomplete: ${join(folder, path)}`,
       {
         cause: error,
-        hint: "Run the command again. If it fails again, --verbose shows the cause.",
+        hint: "Try again. If it fails again, repeat the command with --text --verbose to see the cause. For a server of a workspace, the command is portolan install.",
       },
     );
   }

@@ -51,7 +51,7 @@ function toLocked(found: Readonly<Record<string, unknown>>): Locked {
  * registry and does not write from where.
  */
 export function refuseOthers(
-  spec: string,
+  { spec, name }: { readonly spec: string; readonly name: string },
   lock: Lock,
   { isFixed = false }: { readonly isFixed?: boolean } = {},
 ): void {
@@ -59,14 +59,13 @@ export function refuseOthers(
     const why = whyNot(place, found, isFixed);
     if (why === undefined) continue;
     const part = place.replace(/^.*node_modules\//, "");
-    throw new PortolanError(
-      "INSTALL_FAILED",
-      `Portolan did not install ${spec}: its dependency "${part}" ${why}.`,
-      {
-        hint: "Portolan installs packages of a registry only. Ask the author of the package to publish that dependency to npm.",
-        data: { spec, part, reason: "EPART", permanent: true },
-      },
-    );
+    const isOwn = place === `node_modules/${name}`;
+    const which = isOwn ? "the package itself" : `its dependency "${part}"`;
+    const ask = isOwn ? "" : " Ask the author of the package to publish that dependency to npm.";
+    throw new PortolanError("INSTALL_FAILED", `Portolan did not install ${spec}: ${which} ${why}.`, {
+      hint: `Portolan installs npm packages only from a registry or an http(s) URL, and only with an integrity hash.${ask}`,
+      data: { spec, part, reason: "EPART", permanent: true },
+    });
   }
 }
 

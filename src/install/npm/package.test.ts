@@ -7,7 +7,14 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { integrityOf, parseIntegrity } from "../../base/text/integrity.ts";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
-import { installed, installNpm, listInstalled, type NpmOptions, removeInstalled } from "./package.ts";
+import {
+  installed,
+  installNpm,
+  listInstalled,
+  type NpmOptions,
+  readDependencies,
+  removeInstalled,
+} from "./package.ts";
 
 const run = promisify(execFile);
 let folder: string;
@@ -181,6 +188,41 @@ describe("a package", () => {
       "installed whole@1.0.0",
     ]);
     expect(existsSync(join(found.folder, "node_modules/part/package.json"))).toBe(true);
+  });
+});
+
+test("a package with an aliased dependency is installed again with exactly the locked dependencies", async () => {
+  const publish = (name: string, version: string, dependencies: Record<string, string> = {}): void =>
+    registry.publish({ name, version, bin: "x.js", dependencies, files: { "x.js": "" } });
+  publish("below", "1.0.0");
+  publish("real", "1.0.0", { below: "^1.0.0" });
+  publish("with-alias", "1.0.0", { alias: "npm:real@^1.0.0" });
+  const spec = "with-alias@1.0.0";
+  await install(spec);
+  const dependencies = (await readDependencies({ spec, root })) ?? [];
+  expect(dependencies).toEqual([
+    expect.stringMatching(/^alias npm:real@1\.0\.0 sha512-/),
+    expect.stringMatching(/^below 1\.0\.0 sha512-/),
+  ]);
+  // Newer versions, and a package that has the alias as its name.
+  publish("below", "1.1.0");
+  publish("real", "1.1.0");
+  publish("alias", "1.0.0", { evil: "^1.0.0" });
+  const before = registry.requests.length;
+  const found = await install(spec, { dependencies, root: await mkdtemp(join(folder, "store-")) });
+  const there = JSON.parse(await readFile(join(found.folder, "package-lock.json"), "utf8")) as {
+    packages: Record<string, { version?: string }>;
+  };
+  expect(there.packages).toMatchObject({
+    "node_modules/alias": { name: "real", version: "1.0.0" },
+    "node_modules/below": { version: "1.0.0" },
+  });
+  expect(registry.requests.slice(before)).not.toContain("/alias");
+
+  const changed = dependencies.map((line) => line.replace(/^(alias \S+) .*/, `$1 ${found.integrity}`));
+  await expect(install(spec, { dependencies: changed })).rejects.toMatchObject({
+    message: expect.stringContaining("alias npm:real@1.0.0 has another hash") as string,
+    data: { reason: "HASH_MISMATCH" },
   });
 });
 

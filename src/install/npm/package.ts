@@ -103,14 +103,19 @@ export async function inspectPackage(options: Identity): Promise<Inspected | und
   return inspect(openStore(await defaultStoreRoot(), "npm"), parse(options.spec), options);
 }
 
-/** The version of a package in the user's own store, and the one that an update would install now. */
+/** The version of a package in the user's own store, the one that an update would install now, and the one with the tag `latest`. */
 export async function findNpmUpdate(
   options: Identity & Pick<NpmOptions, "signal" | "env">,
-): Promise<{ readonly installed?: string; readonly available: string }> {
+): Promise<{ readonly installed?: string; readonly available: string; readonly latest?: string }> {
   const root = await defaultStoreRoot();
   const wanted = parse(options.spec);
   const found = await inspect(openStore(root, "npm"), wanted, options);
-  return { installed: found?.record.version, available: await resolveVersion(wanted, { ...options, root }) };
+  const [available, latest] = await Promise.all([
+    resolveVersion(wanted, { ...options, root }),
+    // This version is not installed, so it need not be installable.
+    resolveVersion({ ...wanted, range: "latest" }, { ...options, root }).catch(() => undefined),
+  ]);
+  return { installed: found?.record.version, available, latest };
 }
 
 /** Compares every file of an installed package and of its dependencies with its hash. Undefined if it is not installed. */

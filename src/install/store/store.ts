@@ -133,12 +133,15 @@ export function openStore(root: string, kind: "npm" | "files", pause: Pause = as
 
   const keep = async (folder: string, record: StoreRecord): Promise<void> => {
     await refuseFullDisk(folder);
-    const bytes = Buffer.from(`${JSON.stringify(record, undefined, 2)}\n`);
-    await writeAtomic(join(folder, MARKER), bytes, { mode: 0o644 });
+    const write = (path: string, value: StoreRecord): Promise<void> =>
+      writeAtomic(path, Buffer.from(`${JSON.stringify(value, undefined, 2)}\n`), { mode: 0o644 });
+    await write(join(folder, MARKER), record);
     await pause("marked");
     await placeFolder(folder, folderOf(record.key), record);
     await pause("placed");
-    await writeAtomic(recordOf(record.spec), bytes, { mode: 0o644 });
+    // An entry that another spec uses already keeps its own list, or has none.
+    const placed = await readRecord(join(folderOf(record.key), MARKER));
+    await write(recordOf(record.spec), { ...record, files: placed?.files });
     await removeLeftovers(recordOf(record.spec));
   };
 
@@ -238,6 +241,8 @@ async function verifyEntry(folder: string, record: StoreRecord): Promise<Verifie
       faults: [{ path: MARKER, state: marker === undefined ? "missing" : "changed" }],
       isComplete: false,
     };
+  if (marker.files === undefined && record.files !== undefined)
+    return { faults: [{ path: MARKER, state: "changed" }], isComplete: false };
   if (marker.files === undefined)
     return { faults: await findFaults(folder, marker.seals), isComplete: false };
   return { faults: await compareWithList(folder, marker.files, [MARKER]), isComplete: true };

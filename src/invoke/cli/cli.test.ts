@@ -1,6 +1,6 @@
 // CLI invocations with real processes: their words, their results, and that no process is left behind.
 
-import { mkdtempSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -175,6 +175,21 @@ test("a program that is not there", async () => {
   const { call } = await openTool(cli(["no-such-program-anywhere"]));
   expect(await call()).toMatchObject({ isError: true });
   expect(textOf(await call())).toContain('there is no program "no-such-program-anywhere"');
+});
+
+test("a program or a folder without permission", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-cli-"));
+  atEnd(() => rmSync(folder, { recursive: true, force: true }));
+  const program = join(folder, "program");
+  writeFileSync(program, "", { mode: 0o600 });
+  const { call } = await openTool(cli([program]));
+  expect(textOf(await call())).toContain(`"${program}" is not executable`);
+  // Root can enter every folder.
+  if (process.getuid?.() === 0) return;
+  const closed = join(folder, "closed");
+  mkdirSync(closed, { mode: 0o000 });
+  const inClosed = await openTool(cli([process.execPath, "-v"], { cwd: template(closed) }));
+  expect(textOf(await inClosed.call())).toContain(`there is no permission to enter the folder "${closed}"`);
 });
 
 test("outputSchema: what is written is JSON of that shape, or a warning, and an error only where a call can be repeated", async () => {

@@ -1,6 +1,6 @@
 // Runner of CLI invocations: runs the command within its limits and returns the outcome.
 
-import { existsSync } from "node:fs";
+import { accessSync, constants, existsSync } from "node:fs";
 import { isPortolanError } from "../../errors/index.ts";
 import type { CliInvocation, JsonSchema } from "../../model/index.ts";
 import { childEnvironment, type Ended, type RunningProgram, startProgram } from "../../process/index.ts";
@@ -58,7 +58,7 @@ export function createCliRunner(given: CliInvocation, schema: JsonSchema, place:
           inTime ?? (await running.stop()),
           inTime === undefined ? timeoutMs : undefined,
         );
-        const outcome = sandboxed?.explain(ended, run.args) ?? ended;
+        const outcome = sandboxed?.explain(ended, run) ?? ended;
         // A sandbox ends as a whole, so Portolan cannot see whether a process was left in it.
         return sandbox !== undefined && shell?.leavesBackground === true && inTime !== undefined
           ? { ...outcome, notes: [...(outcome.notes ?? []), SANDBOX_ENDED] }
@@ -147,7 +147,18 @@ function describeStartError({ program, cwd }: BuiltCommand, error: unknown): str
   if (code === "ENOENT" && !existsSync(cwd))
     return `The command cannot be started: there is no folder "${cwd}".`;
   if (code === "ENOENT") return `The command cannot be started: there is no program "${program}".`;
+  if (code === "EACCES" && !canEnter(cwd))
+    return `The command cannot be started: there is no permission to enter the folder "${cwd}".`;
   if (code === "EACCES") return `The command cannot be started: "${program}" is not executable.`;
   if (code === "E2BIG") return "The command cannot be started: its arguments are too long.";
   return `The command "${program}" cannot be started (${code ?? "unknown reason"}).`;
+}
+
+function canEnter(folder: string): boolean {
+  try {
+    accessSync(folder, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
 }

@@ -8,6 +8,7 @@ import type { Diagnostic } from "../../errors/index.ts";
 import type { CliInvocation, CliPart } from "../../model/index.ts";
 import { startProgram } from "../../process/index.ts";
 import { needs } from "../../../test/helpers/needs.ts";
+import type { Outcome } from "../types.ts";
 import { createCliRunner } from "./run.ts";
 import { sandboxCommand } from "./sandboxed.ts";
 
@@ -122,7 +123,7 @@ test(
       denied: [
         {
           path: hidden,
-          grant: expect.stringContaining(`portolan grant s --write ${hidden}`) as string,
+          grant: expect.stringContaining(`portolan grant s --read ${hidden}`) as string,
         },
       ],
     });
@@ -131,3 +132,41 @@ test(
     expect(paths).toEqual([hidden]);
   },
 );
+
+/** The outcome of a shell script in a sandbox that may only read the folder `mine`. */
+async function runScript(script: string, account?: string): Promise<Outcome> {
+  const { run } = createCliRunner(
+    {
+      ...{ kind: "cli", words: [], appendUnused: false, shell: { program: "sh", script: [text(script)] } },
+      ...{ sandbox: { mode: "enforce", fs: { read: [at("mine")] } } },
+    },
+    { type: "object" },
+    {
+      ...{ folder: at("mine"), env: new Map(), started: () => {}, ...PLACE, name: "ops" },
+      grantCommand: "portolan grant ops",
+    },
+  );
+  return run({
+    ...{ args: {}, headers: {}, progress: () => {}, signal: new AbortController().signal },
+    ...(account === undefined
+      ? {}
+      : { caller: { account, clientInfo: { name: "test", version: "1" }, capabilities: {} } }),
+  });
+}
+
+test("a relative path that a command may not change is explained", needs("bubblewrap"), async () => {
+  const outcome = await runScript("rm check.js");
+  expect(outcome.notes?.join()).toContain(`portolan grant ops --write ${at("mine")}`);
+  const ofCaller = await runScript("rm check.js", "dev");
+  expect(ofCaller.notes?.join()).toContain("Ask the operator of the gateway to grant access to check.js.");
+  expect(JSON.stringify([ofCaller.notes, ofCaller.meta])).not.toMatch(/portolan grant|\/mine/);
+});
+
+test("a failure that may come from the sandbox names the sandbox", needs("bubblewrap"), async () => {
+  const failing = "echo 'fatal: not a git repository' >&2; exit 128";
+  expect((await runScript(failing)).notes).toEqual([
+    "Note: this command ran in a sandbox. To see its grants: portolan why --plan ops",
+  ]);
+  expect((await runScript(failing, "dev")).notes).toEqual(["Note: this command ran in a sandbox."]);
+  expect((await runScript("echo 'wrong option' >&2; exit 1")).notes).toEqual([]);
+});

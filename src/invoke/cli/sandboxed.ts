@@ -1,6 +1,7 @@
 // Commands of an mcpfile that declares a sandbox: each command runs in a sandbox of its own.
 
 import { isAbsolute } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import type { Report } from "../../errors/index.ts";
 import {
   type LaunchContext,
@@ -10,20 +11,20 @@ import {
   prepare,
 } from "../../launch/index.ts";
 import {
+  BUILT_IN_CALLERS,
   type CliInvocation,
   type CliPart,
   type CliWord,
   type InvokedServer,
-  isObject,
   type JsonObject,
   type ReportDenied,
   type SandboxConfig,
   type Template,
 } from "../../model/index.ts";
-import { createLaunchDiagnostics, type PathDenial } from "../../upstream/index.ts";
+import { createLaunchDiagnostics, type PathDenial, reportsFailedAccess } from "../../upstream/index.ts";
 import { listOperations } from "../operations.ts";
 import type { Spawnable } from "../../process/index.ts";
-import type { Outcome } from "../types.ts";
+import type { Outcome, Run } from "../types.ts";
 import type { BuiltCommand } from "./command.ts";
 
 export interface SandboxContext {
@@ -44,7 +45,7 @@ export interface SandboxContext {
 export interface SandboxedCommand {
   readonly spawnable: Spawnable;
   /** Adds the denied paths and hosts to the outcome, and reports the paths. */
-  readonly explain: (outcome: Outcome, args: JsonObject) => Outcome;
+  readonly explain: (outcome: Outcome, run: Pick<Run, "args" | "caller">) => Outcome;
 }
 
 export async function sandboxCommand(
@@ -73,20 +74,32 @@ export async function sandboxCommand(
   onLaunch({ ...planned(prepared), plan: { ...plan, notGranted: [] } } as LaunchNews);
   return {
     spawnable: { ...spawnable, cwd: spawnable.cwd ?? command.cwd },
-    explain: (outcome, args) => {
+    explain: (outcome, { args, caller }) => {
       const content = [outcome.stderr ?? "", outcome.bytes.toString("utf8")].map((text) => ({
         type: "text",
         text,
       }));
-      const call = { method: "tools/call", params: { arguments: args } };
+      const call = { method: "tools/call", params: { arguments: args }, caller };
       const checked = checkResult({ content, isError: outcome.failure !== undefined }, call);
-      const { _meta: meta } = checked;
-      if (!isObject(meta)) return outcome;
       const added = (checked.content as typeof content).slice(content.length).map(({ text }) => text);
+      if (added.length === 0 && plan.sandbox.backend !== "none" && mayBeDenied(outcome))
+        added.push(sandboxNote(name, caller));
       const notes = [...(outcome.notes ?? []), ...added];
-      return { ...outcome, meta: { ...outcome.meta, ...meta }, notes };
+      return { ...outcome, meta: { ...outcome.meta, ...(checked._meta as JsonObject | undefined) }, notes };
     },
   };
+}
+
+/** Whether a command failed with a message about an access, without a path or host that the sandbox denied. */
+function mayBeDenied({ failure, stderr = "" }: Outcome): boolean {
+  return failure !== undefined && reportsFailedAccess(stderr);
+}
+
+/** A named caller of a gateway cannot run the command. */
+function sandboxNote(name: string, caller: Run["caller"]): string {
+  const isOperator = BUILT_IN_CALLERS.has(caller?.account ?? "local");
+  const next = isOperator ? ` To see its grants: portolan why --plan ${shellWord(name)}` : "";
+  return `Note: this command ran in a sandbox.${next}`;
 }
 
 /** The launch request of a command, for running it and for planning it. */

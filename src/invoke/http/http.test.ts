@@ -320,7 +320,7 @@ test("cancelling and closing end a request", async () => {
   await upstream.close();
   await third;
   await expect.poll(() => ended).toBe(3);
-  await expect(call()).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
+  await expect(call()).rejects.toMatchObject({ code: "CONNECTION_CLOSED", data: { neverRan: true } });
 });
 
 const OPENSSL = "openssl";

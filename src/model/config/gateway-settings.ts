@@ -65,6 +65,9 @@ export interface GatewayOAuth {
   readonly clientSecret?: string;
 }
 
+/** Names of callers without a config: of the gateway's own token, of stdio, and of a gateway without tokens. */
+export const BUILT_IN_CALLERS: ReadonlySet<string> = new Set(["local", "stdio", "anyone"]);
+
 export interface GatewayCaller {
   readonly name: string;
   /** One token, or several that are valid at the same time. A text may contain references such as `${NAME}`. */
@@ -170,6 +173,9 @@ export interface GatewayTransports {
   readonly sse?: boolean;
   readonly websocket?: boolean;
 }
+
+/** The default template for the names of tools in a gateway. */
+export const DEFAULT_NAMING = "mcp_{alias}_{tool}";
 
 export const GATEWAY_DEFAULTS: {
   readonly host: string;

@@ -117,7 +117,7 @@ export const DEFAULT_LIMITS: Limits = {
   maxRequestMs: 3_600_000,
   probeTimeoutMs: 3_000,
   maxMessageBytes: 10 * 1024 * 1024,
-  maxQueuedBytes: 16 * 1024 * 1024,
+  maxQueuedBytes: 32 * 1024 * 1024,
   maxInputRounds: 10,
   maxPages: 1_000,
 };

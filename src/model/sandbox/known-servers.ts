@@ -11,6 +11,8 @@ export interface KnownServer {
   readonly package: string;
   /** The access that paths in its arguments and variables usually need. */
   readonly access?: "read" | "write";
+  /** Its arguments are folders, also those that do not exist yet. */
+  readonly takesFolders?: boolean;
   /** The variable with the path of its data file. Without it, the server writes into its own program folder, which fails. */
   readonly dataVariable?: string;
   /** An example of that file's name. */
@@ -26,7 +28,7 @@ export interface KnownServer {
 const KNOWN: readonly KnownServer[] = [
   // npm @modelcontextprotocol/server-filesystem 2026.8.31, README.md: its arguments are the folders that it may use; it has
   // tools that write there.
-  { package: "@modelcontextprotocol/server-filesystem", access: "write" },
+  { package: "@modelcontextprotocol/server-filesystem", access: "write", takesFolders: true },
   // npm @modelcontextprotocol/server-memory 2026.8.31, dist/index.js: MEMORY_FILE_PATH, otherwise memory.jsonl beside that
   // file. It writes a temporary file beside it, and renames that.
   {

@@ -1,6 +1,6 @@
 // Texts about sandboxes in messages: resource limits as config files write them, and paths that a sandbox hides.
 
-import { dirname } from "node:path";
+import { dirname, join } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
 import { DRIVER_PLACE, IN_DRIVER, IN_PROGRAM } from "./grant-command.ts";
 import type { ResourceLimits, SandboxConfig } from "./sandbox.ts";
@@ -57,12 +57,18 @@ export interface DeniedPath {
   readonly isForReading?: boolean;
   /** `fs.deny` of the server hides it: no grant changes that. */
   readonly isDenied?: boolean;
+  /** It is Portolan's own data: no grant changes that. */
+  readonly isOwnData?: boolean;
   /** The reason why it is always read-only: no grant changes that. */
   readonly protectedAs?: string;
   /** The path to grant, if it is another one: the folder of a new file. */
   readonly grant?: string;
+  /** The path to grant is the folder of the workspace, or contains it: too wide to suggest. */
+  readonly isWorkspace?: boolean;
   /** The path to configure in its place, because the folder that the server needs is too wide to grant. */
   readonly ownFile?: string;
+  /** The variable of the server that names the path, and the data file that the server can use without this variable. */
+  readonly ownData?: { readonly variable: string; readonly file: string };
   /** The paths that the config of the server grants and denies now. A suggested `fs` field contains them, because it replaces the present one. */
   readonly granted?: SandboxConfig["fs"];
 }
@@ -95,19 +101,22 @@ export function pathGrant(
   const word = shellWord(grant);
   const last = isNew && grant === path ? `; create ${path} first` : "";
   const readsOnly = isOnlyRead(denied);
+  const writes = needsWrite(denied);
   if (command === IN_PROGRAM || command === IN_DRIVER) {
-    const isGuess = !readsOnly && !needsWrite(denied);
+    const isGuess = !readsOnly && !writes;
     const place = command === IN_DRIVER ? ` ${DRIVER_PLACE}` : "";
     const other = isGuess ? " (or write in place of read, if the server writes it)" : "";
     return `${fieldInProgram(denied, grant)}${place}${other}${last}`;
   }
   if (command !== undefined)
-    return readsOnly
+    return !writes
       ? `${command} --read ${word} (or --write, if the server also writes it)${last}`
       : `${command} --write ${word}${isReadOnly ? "" : " (or --read, if the server only reads it)"}${last}`;
   const inYaml = word === grant ? grant : JSON.stringify(grant);
   if (readsOnly)
     return `--allow-read ${word}, or sandbox: { fs: { read: [${inYaml}] } } in the config of the server${last}.`;
+  if (!writes)
+    return `--allow-read ${word} (or --allow-write, if the server also writes it), or sandbox: { fs: { read: [${inYaml}] } } in the config of the server${last}.`;
   const options = isReadOnly ? `--allow-write ${word}` : `--allow-read ${word} or --allow-write ${word}`;
   const only = isReadOnly ? "" : " (read in place of write, if the server only reads it)";
   return `${options}, or sandbox: { fs: { write: [${inYaml}] } } in the config of the server${only}${last}.`;
@@ -121,16 +130,18 @@ export function pathGrantCommand(
   const grant = grantablePath(denied);
   if (grant === undefined) return undefined;
   if (command === IN_PROGRAM || command === IN_DRIVER) return fieldInProgram(denied, grant);
-  const access = isOnlyRead(denied) ? "read" : "write";
+  const access = needsWrite(denied) ? "write" : "read";
   return command === undefined
     ? `--allow-${access} ${shellWord(grant)}`
     : `${command} --${access} ${shellWord(grant)}`;
 }
 
 function grantablePath(denied: Omit<DeniedPath, "where">): string | undefined {
-  const { path, isNew, isScript, isDenied, protectedAs, ownFile, grant = path } = denied;
+  const { path, isNew, isScript, isDenied, isOwnData, isWorkspace, protectedAs, ownFile } = denied;
+  const { grant = path } = denied;
   const isMissing = isNew === true && isScript === true;
-  if (protectedAs !== undefined || ownFile !== undefined || isDenied === true || isMissing) return undefined;
+  const isForbidden = isDenied === true || isOwnData === true || isWorkspace === true;
+  if (protectedAs !== undefined || ownFile !== undefined || isForbidden || isMissing) return undefined;
   // A file is never widened to a folder of the system.
   return [grant, path].find((one) => !isSystemPath(one));
 }
@@ -140,7 +151,7 @@ function isOnlyRead({ isScript, isForReading = isScript, isReadOnly }: Omit<Deni
 }
 
 /** Whether a grant for reading cannot be enough. */
-function needsWrite({ isNew, isReadOnly, isForReading }: Omit<DeniedPath, "where">): boolean {
+export function needsWrite({ isNew, isReadOnly, isForReading }: Omit<DeniedPath, "where">): boolean {
   return isReadOnly === true || isForReading === false || (isNew === true && isForReading !== true);
 }
 
@@ -151,6 +162,11 @@ function unusualPath(path: string): string {
 /** Hint about a path that the config itself hides. */
 const DENIED_HINT =
   "The rule sandbox.fs.deny of this server hides the path, and a grant does not change that. To allow the path, remove it from fs.deny.";
+
+/** Why a path of Portolan itself is not granted. */
+export const OWN_DATA = "it is Portolan's own data, which no server is allowed to see";
+
+const OWN_DATA_HINT = `No grant allows this path: ${OWN_DATA}.`;
 
 /** Hint about a script that does not exist. */
 export const MISSING_SCRIPT_HINT = "Correct the path in the server's command. A sandbox grant does not help.";
@@ -173,12 +189,30 @@ function fsField(access: "read" | "write", path: string, granted: SandboxConfig[
 export function pathGrantHint(denied: DeniedPath, command: string | undefined): string {
   if (denied.isNew === true && denied.isScript === true) return MISSING_SCRIPT_HINT;
   const { path, ownFile } = denied;
+  if (denied.isOwnData === true) return OWN_DATA_HINT;
   if (denied.isDenied === true) return DENIED_HINT;
+  const isCommand = command !== undefined && command !== IN_PROGRAM && command !== IN_DRIVER;
+  if (denied.ownData !== undefined && isCommand) return ownDataHint(denied, denied.ownData, command);
   if (ownFile !== undefined)
     return `Name a file in a separate folder, such as ${shellWord(ownFile)}, and grant that folder. A grant of ${shellWord(dirname(path))} would be too wide.`;
+  if (denied.isWorkspace === true) {
+    const { grant = path } = denied;
+    return `Choose a folder in ${shellWord(grant)} that contains only files for this server, such as ${shellWord(join(grant, "data"))}, and grant that folder. A grant of ${shellWord(grant)} would be too wide: it contains config files and programs.`;
+  }
   const how = pathGrant(denied, command);
   if (how === undefined && denied.protectedAs === undefined) return unusualPath(path);
   return how === undefined ? "Configure another file; no grant allows this one." : `Grant it with: ${how}`;
+}
+
+/** About a data file whose folder contains files of the person, for a server that needs the whole folder of its data file. */
+export function ownDataHint(
+  { path, isNew, grant = dirname(path) }: Omit<DeniedPath, "where">,
+  { variable, file }: NonNullable<DeniedPath["ownData"]>,
+  command: string,
+): string {
+  const copy =
+    isNew === true ? "" : `. To keep the present data, then run: cp ${shellWord(path)} ${shellWord(file)}`;
+  return `Give the server a folder of its own: remove ${variable} from the server's config, and run: ${command} --data ${shellWord(dirname(file))}${copy}. A grant of ${shellWord(grant)} would be too wide: the server could change other files there.`;
 }
 
 /** A path that the server itself refuses, because it was not started with its folder. */
@@ -197,15 +231,18 @@ export interface RefusedPath {
 export function ownFoldersHint(
   { path, folder, place, isNew, isForReading }: RefusedPath & { readonly path: string },
   command: string | undefined,
-  { isDenied, granted }: Pick<DeniedPath, "isDenied" | "granted"> = {},
+  { isDenied, isOwnData, granted }: Pick<DeniedPath, "isDenied" | "isOwnData" | "granted"> = {},
 ): string {
+  if (isOwnData === true) return OWN_DATA_HINT;
   if (isDenied === true) return DENIED_HINT;
   const fact = "The server itself refuses this path, too.";
   if (isSystemPath(folder ?? path)) return `${fact} ${unusualPath(path)}`;
   // A file that does not exist cannot be granted.
   if (folder === undefined && isNew === true)
     return `${fact} Name a file in a separate folder: a grant of ${shellWord(dirname(path))} would be too wide.`;
-  const how = pathGrant({ path: folder ?? path, isForReading, granted }, command) ?? "";
+  // The folder exists, and a new file is one to write.
+  const wants = isForReading ?? (isNew === true ? false : undefined);
+  const how = pathGrant({ path: folder ?? path, isForReading: wants, granted }, command) ?? "";
   const option = command === undefined ? "the option " : "";
   return `${fact} Add ${folder ?? "the folder of the path"} to ${argumentsAt(command, place)}, and grant it with: ${option}${how}`;
 }
@@ -217,6 +254,16 @@ export function ownFoldersText(
   command: string | undefined,
 ): string {
   return `Server "${server}" itself refuses ${path ?? "the path"}: it was not started with that folder. Add ${folder ?? "the folder"} to ${argumentsAt(command, place)}. The sandbox does not deny this path, so a sandbox grant does not help.`;
+}
+
+/** The same for a named caller of a gateway, who cannot change the config. */
+export function ownFoldersForCaller(server: string, path: string | undefined): string {
+  return `Server "${server}" itself refuses ${path ?? "the path"}: it was not started with that folder. Ask the operator of the gateway to add the folder.`;
+}
+
+/** Text about an argument such as ~/notes. `path`: the path that it means outside of the sandbox, if the caller may know it. */
+export function privateHomeText(server: string, home: string, path: string | undefined): string {
+  return `In the sandbox of server "${server}", ~ is another folder (${home}). Use the full path${path === undefined ? "" : `: ${path}`}`;
 }
 
 function argumentsAt(command: string | undefined, place: string | undefined): string {

@@ -55,7 +55,7 @@ function firstUsable(servers: readonly At[], address: Address): FoundBase {
   for (const server of servers) {
     try {
       const text = filled(server);
-      if (baseUrl === undefined || parse(text) === undefined) return { url: absolute(text, address, server) };
+      if (baseUrl === undefined || !namesHost(text, baseUrl)) return { url: absolute(text, address, server) };
       return { url: baseUrl, replaced: { url: text, at: server } };
     } catch (thrown) {
       if (!(thrown instanceof Unusable)) throw thrown;
@@ -64,6 +64,11 @@ function firstUsable(servers: readonly At[], address: Address): FoundBase {
   }
   if (baseUrl !== undefined) return { url: baseUrl };
   throw first ?? new Unusable("the document names no server", []);
+}
+
+/** True for `https://host`, and also for `//host`, which a parser of URLs takes for relative. */
+function namesHost(text: string, baseUrl: string): boolean {
+  return parse(text) !== undefined || parse(text, baseUrl)?.origin !== new URL(baseUrl).origin;
 }
 
 /** The URL with the defaults of its variables. */
@@ -85,6 +90,7 @@ function filled(server: At): string {
 
 function absolute(text: string, { baseUrl, documentUrl }: Address, at: At): string {
   if (baseUrl !== undefined && (text === "/" || text === "")) return baseUrl;
+  if (baseUrl !== undefined && namesHost(text, baseUrl)) return baseUrl;
   const url = parse(text, baseUrl === undefined ? documentUrl : `${baseUrl}/`);
   if (url === undefined) {
     const message = /^[a-z][a-z0-9+.-]*:/i.test(text)

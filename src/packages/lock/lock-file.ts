@@ -66,15 +66,22 @@ function sortedEntries<T>(map: Readonly<Record<string, T>>): [string, T][] {
 
 /** Returns an empty lock if there is no file. Throws if it is broken: pins that cannot be read must not count as absent. */
 export async function readLock(file: string): Promise<Lock> {
-  let content: string;
+  const text = await readLockText(file);
+  return text === undefined ? EMPTY : parseWhole(text, file);
+}
+
+async function readLockText(file: string): Promise<string | undefined> {
   try {
-    content = (await readLimited(file, MAX_BYTES)).toString("utf8");
+    return (await readLimited(file, MAX_BYTES)).toString("utf8");
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return EMPTY;
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
     throw new PortolanError("FILE_FAILED", `${file} cannot be read: ${(error as Error).message}`, {
       cause: error,
     });
   }
+}
+
+function parseWhole(content: string, file: string): Lock {
   const { lock, diagnostics } = parseLock(content, file);
   if (lock !== undefined) return lock;
   const [first] = diagnostics.filter(({ severity }) => severity === "error");
@@ -87,12 +94,17 @@ export async function readLock(file: string): Promise<Lock> {
 
 /**
  * Changes the lock file while no other process does. `change` gets the present content; the file is written only if the
- * content differs. After a failure the old file is unchanged.
+ * content differs. After a failure the old file is unchanged. `onWrite` gets the texts of a file that was written.
  */
-export async function updateLock(file: string, change: (lock: Lock) => Lock | Promise<Lock>): Promise<Lock> {
+export async function updateLock(
+  file: string,
+  change: (lock: Lock) => Lock | Promise<Lock>,
+  onWrite?: (before: string, after: string) => void,
+): Promise<Lock> {
   return withFileLock(file, async () => {
     await removeLeftovers(file);
-    const before = await readLock(file);
+    const text = await readLockText(file);
+    const before = text === undefined ? EMPTY : parseWhole(text, file);
     const after = await change(before);
     const content = renderLock(after);
     if (content === renderLock(before)) return before;
@@ -103,6 +115,7 @@ export async function updateLock(file: string, change: (lock: Lock) => Lock | Pr
         cause: error,
       });
     }
+    onWrite?.(text ?? "", content);
     return after;
   });
 }

@@ -19,15 +19,13 @@ import { toCanonicalJson } from "../../base/text/canonical-json.ts";
 
 /**
  * The bytes of a server.json that are hashed: its canonical JSON, because the API of a registry may order its fields anew. An entry
- * of the API, `{ server, _meta }`, is accepted too.
+ * of the API, `{ server, _meta }`, is accepted too. Throws a TypeError for other values.
  */
 export function toServerDocument(value: unknown): Buffer {
   const inner = isObject(value) && isObject(value.server) && value.name === undefined ? value.server : value;
   const text = isObject(inner) ? toCanonicalJson(inner) : undefined;
   if (text !== undefined) return Buffer.from(text);
-  throw new PortolanError("FILE_INVALID", "The registry did not return a server.json document.", {
-    hint: "Report this to the operator of the registry.",
-  });
+  throw new TypeError("not a server.json document");
 }
 
 export function parseServerDocument(bytes: Uint8Array, label: string): ServerJsonDocument {
@@ -113,13 +111,16 @@ function variablesOfRuntime(words: readonly string[], image: string): Record<str
     else {
       // The value of a variable may be a secret.
       const option = variable === undefined ? word : `${flag} ${variable.split("=", 1)[0]}`.trim();
-      const why =
-        variable?.includes("=") === false ? "but its value is missing" : "which Portolan does not pass on";
+      const isWithoutValue = variable?.includes("=") === false;
+      const why = isWithoutValue ? "but its value is missing" : "which Portolan does not pass on";
+      const by = isWithoutValue
+        ? "set the variable under env"
+        : "set what the option was for: folders and hosts under sandbox, a port under port";
       throw new PortolanError(
         "NOT_SUPPORTED",
         `The server.json starts the image ${image} with the docker run option ${JSON.stringify(option.slice(0, 100))}, ${why}.`,
         {
-          hint: "Add the image by hand (docker: in portolan.yaml), and grant folders and hosts in its sandbox. Or choose another kind of package of this server with --from.",
+          hint: `Add the image by hand (docker: in portolan.yaml), and ${by}. Or choose another kind of package of this server with --from.`,
           data: { reason: "RUNTIME_ARGUMENT" },
         },
       );

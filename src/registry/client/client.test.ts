@@ -161,6 +161,13 @@ test("the first registry that has a name serves it, and a scope comes only from 
   await expect(all.find("@corp/other")).rejects.toThrow(`${three.url} has no package`);
   const found = (await all.search("")).map(({ name, registry: from }) => `${name} ${from}`).sort();
   expect(found).toEqual([`@alice/x-mcp ${one.url}`, `@bob/y-mcp ${two.url}`, `@corp/z-mcp ${three.url}`]);
+  const scoped = openRegistries([{ url: three.url, scopes: ["@corp"] }], {
+    stateFolder: join(folder, "state"),
+  });
+  await expect(scoped.find("@alice/x-mcp")).rejects.toMatchObject({
+    code: "USAGE",
+    hint: 'If a registry in portolan.yaml has this package, add "@alice" to its scopes (not to one with api: official). Or give the URL or folder of the registry that has it: --registry <url or folder>.',
+  });
   const broken = openRegistries([{ url: "http://127.0.0.1:1" }, { url: two.url }], {
     stateFolder: join(folder, "state"),
   });

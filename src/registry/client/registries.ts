@@ -31,8 +31,10 @@ export interface Registries {
 
 /** The error for a package whose scope no registry of portolan.yaml serves. */
 export function noRegistryFor(name: string): PortolanError {
+  const found = scopeOf(name);
+  const scope = found === undefined ? "its scope" : `"@${found}"`;
   return new PortolanError("USAGE", `No registry in portolan.yaml is configured for the scope of ${name}.`, {
-    hint: "Add the scope to the scopes of a registry in portolan.yaml, or name a registry with --registry.",
+    hint: `If a registry in portolan.yaml has this package, add ${scope} to its scopes (not to one with api: official). Or give the URL or folder of the registry that has it: --registry <url or folder>.`,
   });
 }
 

@@ -88,9 +88,9 @@ export async function openIndexFile(layout: Layout, options: IndexFileOptions): 
     if (bytes.length > MAX_INDEX_BYTES)
       throw new PortolanError(
         "MESSAGE_TOO_LARGE",
-        `The index of the registry would be larger than ${MAX_INDEX_BYTES} bytes, which is the maximum.`,
+        `The index of the registry would be larger than ${MAX_INDEX_BYTES / 2 ** 20} MiB, which is the maximum.`,
         {
-          hint: "Publish to another registry. The operator can start one: portolan registry serve <folder>.",
+          hint: "Use another registry for new packages. The operator can start one: portolan registry serve <folder>.",
           data: { status: 507 },
         },
       );

@@ -193,3 +193,13 @@ test("a lost index is an error, and the packages stay", async () => {
   });
   expect(readdirSync(versions)).toEqual(before);
 });
+
+test("a damaged file of tokens: the hint names the folder of the registry", async () => {
+  const store = await openStore(folder);
+  await store.tokens.add("alice", {});
+  writeFileSync(layoutOf(folder).tokens, "{}");
+  await expect(store.tokens.list()).rejects.toMatchObject({
+    message: expect.stringContaining("is not a list of tokens") as string,
+    hint: expect.stringContaining(`portolan registry token add <scope> --folder ${folder}`) as string,
+  });
+});

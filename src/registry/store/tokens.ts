@@ -6,6 +6,7 @@ import { dirname } from "node:path";
 import { removeLeftovers, writeAtomic } from "../../base/files/atomic-write.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
 import { readLimited } from "../../base/files/limited-read.ts";
+import { shellWord } from "../../base/text/command-line.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { isObject } from "../../model/index.ts";
 
@@ -110,7 +111,7 @@ function parseTokens(text: string, file: string): TokenEntry[] {
     /^[0-9a-f]{64}$/.test(entry["hash"]);
   if (!Array.isArray(tokens) || !tokens.every(isToken))
     throw new PortolanError("FILE_FAILED", `${file} is not a list of tokens.`, {
-      hint: "Restore the file from a backup. Or remove the file: then no earlier token is valid, and you must create new tokens: portolan registry token add <scope>.",
+      hint: `Restore the file from a backup. Or remove the file: then all earlier tokens are invalid, and you must create new ones: portolan registry token add <scope> --folder ${shellWord(dirname(dirname(file)))}`,
     });
   return tokens;
 }

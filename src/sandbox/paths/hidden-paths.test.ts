@@ -3,7 +3,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, expect, test } from "vitest";
+import { afterAll, expect, onTestFinished, test, vi } from "vitest";
 import type { Mount } from "../types.ts";
 import { type HiddenPaths, hiddenPaths } from "./hidden-paths.ts";
 
@@ -36,6 +36,17 @@ test("arguments: absolute, relative, of options, URLs of files and of databases,
   expect(named({ args: words })).toEqual(["data", "notes.db", "work/start", "data/secret"]);
   const urls = [`file://${at("data")}`, `sqlite:///${at("notes.db")}?mode=rw`, "~/notes"];
   expect(named({ args: urls })).toEqual(["data", "notes.db", "home/notes"]);
+});
+
+test("Portolan's own data is marked, because no grant shows it", () => {
+  vi.stubEnv("XDG_DATA_HOME", at("home"));
+  onTestFinished(() => void vi.unstubAllEnvs());
+  mkdirSync(at("home/portolan"));
+  expect(look({ args: [at("home/portolan"), at("data")] }).named).toMatchObject([
+    { path: at("home/portolan"), isOwnData: true },
+    { path: at("data") },
+  ]);
+  expect(look({ args: [at("data")] }).named[0]).not.toHaveProperty("isOwnData");
 });
 
 test("variables: paths and lists of them, not those that every server has", () => {

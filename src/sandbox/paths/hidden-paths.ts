@@ -4,6 +4,7 @@
 import { existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, resolve, sep } from "node:path";
 import { fileURLToPath } from "node:url";
+import envPaths from "env-paths";
 import type { Program } from "../../process/index.ts";
 import type { Mount, SandboxPolicy } from "../types.ts";
 import { isInside } from "./paths.ts";
@@ -21,6 +22,12 @@ export interface NamedPath {
   readonly grant?: string;
   /** The path to configure in its place, because the folder that the server needs is too wide to grant. */
   readonly ownFile?: string;
+  /** The folder to grant contains other files, so that a grant is only the explicit choice of a person. */
+  readonly isShared?: true;
+  /** The variable of the server that names the path, and the data file that the server can use without this variable. */
+  readonly ownData?: { readonly variable: string; readonly file: string };
+  /** Whether the server only reads it; absent if that is not known. */
+  readonly isForReading?: boolean;
   /** The path may be read, and not written. */
   readonly isReadOnly?: true;
   /** The reason why it is always read-only. */
@@ -29,6 +36,8 @@ export interface NamedPath {
   readonly isPrivate?: true;
   /** `fs.deny` of the config hides it. */
   readonly isDenied?: true;
+  /** It is Portolan's own data. */
+  readonly isOwnData?: true;
 }
 
 export interface HiddenPaths {
@@ -82,6 +91,7 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
       ...(isLost && ({ isPrivate: true } as const)),
       ...(isScript && ({ isScript: true } as const)),
       ...(isDenied(path) && ({ isDenied: true } as const)),
+      ...(isOwnData(path) && ({ isOwnData: true } as const)),
     };
     if (isShown(realOf(path))) {
       // The path is granted under another name: the link that leads there must not become a private folder.
@@ -113,6 +123,17 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
   const { cwd } = place;
   if (cwd !== undefined && !isShown(cwd)) close(cwd);
   return { named: [...named.values()], closed: [...closed] };
+}
+
+/** Portolan's store, tokens, keys, logins and kept HOMEs, as written and as real paths. No grant shows them to a server. */
+export function ownFolders(): string[] {
+  const { data, cache, log } = envPaths("portolan", { suffix: "" });
+  return [...new Set([data, cache, log].flatMap((folder) => [folder, realOf(folder)]))];
+}
+
+/** Whether the path is one of Portolan's own folders, or in one. */
+export function isOwnData(path: string): boolean {
+  return ownFolders().some((folder) => isInside(path, folder) || isInside(realOf(path), folder));
 }
 
 /** Whether the path is a hidden folder of the home, such as `~/.cache`, or below one. A file such as `~/.memory.json` is not. */

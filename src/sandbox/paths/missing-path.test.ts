@@ -21,6 +21,8 @@ test.each([
   ["link", `Create ${at("nowhere")}, or correct the link.`],
   ["link/below", `Create ${at("nowhere")}, or correct the link.`],
   ["file/below", "Correct the path."],
+  ["tehre", `Did you mean ${at("there")}? If not, run \`mkdir -p ${at("tehre")}\`.`],
+  ["tehre/below", `mkdir -p ${at("tehre/below")}`],
 ])("%s", async (name, remedy) => {
   expect((await missingPath(at(name))).remedy).toBe(remedy);
 });

@@ -1,8 +1,9 @@
 // Explains why a path does not exist, and which command creates it.
 
-import { lstat, readlink, stat } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { lstat, readdir, readlink, stat } from "node:fs/promises";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { shellWord } from "../../base/text/command-line.ts";
+import { suggest } from "../../errors/index.ts";
 
 export interface MissingPath {
   readonly problem: string;
@@ -25,7 +26,25 @@ export async function missingPath(path: string, isFolder = false): Promise<Missi
   const create = `mkdir -p ${shellWord(path)}`;
   // A folder with this name would keep the program from creating its file.
   const looksLikeFile = !isFolder && /[^.]\.[A-Za-z0-9]{1,8}$/.test(basename(path));
-  return { problem, remedy: looksLikeFile ? `Create the file ${path} first, or correct the path.` : create };
+  const remedy = looksLikeFile ? `Create the file ${path} first, or correct the path.` : create;
+  const similar = await similarPath(path);
+  if (similar === undefined) return { problem, remedy };
+  const other = looksLikeFile ? remedy : `If not, run \`${create}\`.`;
+  return { problem, remedy: `Did you mean ${similar}? ${other}` };
+}
+
+/** The existing path that differs only in the spelling of one folder or file. */
+async function similarPath(path: string): Promise<string | undefined> {
+  for (const step of stepsOf(path)) {
+    if ((await lstat(step).catch(() => undefined)) !== undefined) continue;
+    const names = await readdir(dirname(step)).catch(() => []);
+    for (const name of suggest(basename(step), names)) {
+      const similar = join(dirname(step), name, relative(step, path));
+      if ((await stat(similar).catch(() => undefined)) !== undefined) return similar;
+    }
+    return undefined;
+  }
+  return undefined;
 }
 
 /** The outermost dangling link of the path, and its target. */

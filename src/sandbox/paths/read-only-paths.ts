@@ -1,7 +1,7 @@
 // Finds paths that a sandbox shows and does not let the server write: the reason of many EROFS and EACCES errors.
 
 import { statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import type { MountReason, SandboxPolicy } from "../types.ts";
 import type { NamedPath } from "./hidden-paths.ts";
 import { expandHome, isInside } from "./paths.ts";
@@ -32,7 +32,8 @@ export function readOnlyPaths(
       return [];
     const own = isProject && around.reason === "own" ? ownData(path, around.path) : undefined;
     if (own !== undefined) return [{ where: "", isReadOnly: true, ...own }];
-    const protectedAs = PROTECTED[around.reason];
+    const isSecret = around.reason === "config file" && /\.env(?:\.|$)/.test(basename(path));
+    const protectedAs = isSecret ? "a file with secrets" : PROTECTED[around.reason];
     const isGrant = protectedAs === undefined;
     return [{ path, where: "", isReadOnly: true, protectedAs, grant: isGrant ? around.path : undefined }];
   });

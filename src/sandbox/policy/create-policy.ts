@@ -130,7 +130,8 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
       configuredLimits: new Set(limits.map(([name]) => name as keyof ResourceLimits)),
     },
     problems: [...parts.flatMap(({ problems }) => problems), ...steered],
-    notGranted: named,
+    // A path whose grant failed is a problem of the grant.
+    notGranted: named.filter(({ path }) => !declared.refused.some((granted) => isInside(path, granted))),
   };
 }
 

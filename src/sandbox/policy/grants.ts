@@ -40,10 +40,12 @@ export async function writableFolders({
   return withRealPaths([...found, ...roots, ...(keptHome === undefined ? [] : [keptHome])]);
 }
 
+/** `refused` are the paths that the config grants and that cannot be granted, for example because they do not exist. */
 export async function configuredMounts(
   { config, roots, homedir }: PolicyRequest,
   writable: readonly string[],
-): Promise<Mounts> {
+): Promise<Mounts & { readonly refused: readonly string[] }> {
+  const refused: string[] = [];
   const problems: RuleProblem[] = [];
   const grants: Grant[] = [];
   for (const access of ["read", "write"] as const) {
@@ -61,6 +63,7 @@ export async function configuredMounts(
       mounts.push(...found.map((path) => ({ path, access: grant.access, reason: "declared" as const })));
     } else {
       problems.push(found);
+      refused.push(grant.path);
     }
   }
   for (const root of roots) {
@@ -72,7 +75,7 @@ export async function configuredMounts(
       problems.push(found);
     }
   }
-  return { mounts, problems };
+  return { mounts, problems, refused };
 }
 
 export async function deniedMounts(

@@ -1,6 +1,7 @@
 // Infers the folders that a local command needs: where its program is installed, and where its script is. Paths
 // that the server itself could have changed grant nothing.
 
+import { existsSync } from "node:fs";
 import { access, readFile, realpath, stat, open } from "node:fs/promises";
 import { homedir } from "node:os";
 import { basename, dirname, isAbsolute, join, resolve, sep } from "node:path";
@@ -165,7 +166,7 @@ async function homeOfProgram(file: string, { homes }: Ground): Promise<string[]>
       if (await exists(join(prefix, mark))) return [prefix];
     }
   }
-  return [(await packageOf(file, homes)) ?? file];
+  return [packageOf(file, homes) ?? file];
 }
 
 /** The package of the script, and the path of the script if it contains links. */
@@ -195,7 +196,7 @@ async function ofProject(args: readonly string[], cwd: string, ground: Ground): 
  */
 async function ofScript(script: string, homes: readonly string[]): Promise<string> {
   const isFolder = (await stat(script)).isDirectory();
-  const found = await packageOf(isFolder ? join(script, "index") : script, homes);
+  const found = packageOf(isFolder ? join(script, "index") : script, homes);
   if (found !== undefined) return found;
   const folder = isFolder ? script : dirname(script);
   const isMixed =
@@ -250,12 +251,13 @@ export function scriptWord(file: string, args: readonly string[]): string | unde
 }
 
 /** The nearest folder with a project marker, or the outermost node_modules. */
-async function packageOf(file: string, homes: readonly string[]): Promise<string | undefined> {
+function packageOf(file: string, homes: readonly string[]): string | undefined {
   const names = file.split(sep);
   const modules = names.indexOf("node_modules");
   if (modules > 0) return names.slice(0, modules + 1).join(sep);
   for (let folder = dirname(file); !isTooWide(folder, homes); folder = dirname(folder)) {
-    for (const mark of MARKS) if (await exists(join(folder, mark))) return folder;
+    // Up to 40 files: as asynchronous calls, they would take ten times as long.
+    if (MARKS.some((mark) => existsSync(join(folder, mark)))) return folder;
   }
   return undefined;
 }

@@ -7,6 +7,7 @@ import { isInside, writableLink, resolveLinks } from "../paths/paths.ts";
 import type { Mount, RuleProblem } from "../types.ts";
 import { type UsedPaths, usualConfigPaths } from "../../catalog/index.ts";
 import { findClientFiles } from "../../formats/clients/index.ts";
+import { OWN_DATA } from "../../model/index.ts";
 
 /** The config files that a workspace was read from. Every sandbox of the workspace has them read-only. */
 export interface ConfigFiles {
@@ -78,7 +79,7 @@ async function ownData(needed: string[], perhaps: string[], ground: Ground): Pro
       refused.push(mount);
       problems.push({
         rule: ruleOf(mount),
-        problem: "it is Portolan's own data, which no server is allowed to see",
+        problem: OWN_DATA,
         remedy: remedyFor(mount, "Remove it from the server's config."),
       });
     }

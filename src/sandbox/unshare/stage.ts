@@ -4,7 +4,7 @@ import { constants } from "node:fs";
 import { access, realpath } from "node:fs/promises";
 import { isInside } from "../paths/paths.ts";
 
-const CANDIDATES = ["/mnt", "/media", "/srv", "/opt", "/boot", "/home", "/var", "/run", "/tmp"];
+export const CANDIDATES = ["/mnt", "/media", "/srv", "/opt", "/boot", "/home", "/var", "/run", "/tmp"];
 
 /** Two folders that contain none of the paths. Fewer if the machine has no more. */
 export async function findStages(paths: readonly string[]): Promise<string[]> {

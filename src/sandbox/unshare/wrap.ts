@@ -17,7 +17,7 @@ import { filterWords } from "./filter-loader.ts";
 import { parseMountInfo } from "./mount-table.ts";
 import type { Programs } from "./programs.ts";
 import { namespaceWords, sandboxScript } from "./script.ts";
-import { findStages } from "./stage.ts";
+import { CANDIDATES, findStages } from "./stage.ts";
 
 /** The first descriptors of the child. A shell can close only those below 10. */
 const [SCRIPT, ENVIRONMENT, SETTINGS] = [3, 4, 5];
@@ -120,10 +120,10 @@ function kindOf(path: string): "folder" | "file" | undefined {
 function noStage(server: string): PortolanError {
   return new PortolanError(
     "SANDBOX_UNAVAILABLE",
-    "The sandbox could not be created: it needs two folders to mount its file system, such as /mnt and /media.",
+    `The sandbox could not be created: Portolan needs two folders to mount its file system, and found fewer. The folders can be ${CANDIDATES.slice(0, -1).join(", ")} or ${CANDIDATES.at(-1)}.`,
     {
       server,
-      hint: "Run `sudo mkdir -p /mnt /media`.",
+      hint: "A folder is usable if it is not a symbolic link, if you can enter it, and if it contains nothing that the server uses. If some of these folders do not exist, create them, for example: `sudo mkdir -p /mnt /media`.",
     },
   );
 }

@@ -124,7 +124,7 @@ function toProblem(
       const name = MISSING.exec(finding.text)?.[1];
       return name === undefined
         ? { path, message: clip(finding.text) }
-        : { path: pointer([...at, name]), message: "is required" };
+        : { path: pointer([...at, name]), message: `is required${misspelt(name, value, owner)}` };
     }
     case "false":
       return forbidden(finding, at, owner, judged);
@@ -165,6 +165,15 @@ function toProblem(
     default:
       return { path, message: clip(finding.text) };
   }
+}
+
+/** Names the unknown field that is probably the missing one. A schema that allows no other fields reports it anyway. */
+function misspelt(name: string, value: unknown, owner: unknown): string {
+  if (!isObject(value) || child(owner, "additionalProperties") === false) return "";
+  const known = child(owner, "properties");
+  const unknown = Object.keys(value).filter((key) => !isObject(known) || !Object.hasOwn(known, key));
+  const given = nearest(name, unknown);
+  return given === undefined ? "" : ` (the unknown field ${quote(given)} is similar)`;
 }
 
 /** A `false` schema rejected the value. Under `additionalProperties` this is an unknown, often misspelt, field. */

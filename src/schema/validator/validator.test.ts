@@ -124,6 +124,18 @@ const tool = {
 
 test.each<[string, unknown, unknown, string[]]>([
   ["missing", tool, {}, ["/path: is required"]],
+  [
+    "missing, misspelt",
+    { ...tool, additionalProperties: undefined },
+    { pth: "a", zzz: 1 },
+    ['/path: is required (the unknown field "pth" is similar)'],
+  ],
+  [
+    "missing, misspelt, reported as unknown",
+    tool,
+    { pth: "a" },
+    ["/path: is required", 'unknown field "pth" (did you mean "path"?)'],
+  ],
   ["type", tool, { path: "a", depth: "x" }, ['/depth: must be an integer, got "x"']],
   ["unknown field", tool, { path: "a", dpth: 1 }, ['unknown field "dpth" (did you mean "depth"?)']],
   [

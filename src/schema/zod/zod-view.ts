@@ -50,14 +50,22 @@ export function toZodView(schema: unknown, zod: ZodModule, report: Report): ZodO
   try {
     const plan = planFor(root, schema);
     if (plan === undefined) return loose(`it has more than ${MOST_PARTS} parts`);
-    const run = (): ZodType =>
-      zod.fromJSONSchema(plan.copy, { defaultTarget: plan.target, registry: registryFor(zod) });
+    const run = (): ZodType => {
+      const converted = zod.fromJSONSchema(plan.copy, {
+        defaultTarget: plan.target,
+        registry: registryFor(zod),
+      });
+      return converted instanceof zod.ZodObject ? withJsonSchemas(converted, zod) : converted;
+    };
     const view =
       plan.parts <= DIRECT_PARTS ? ({ ok: true, value: run() } as const) : withinBudget(CONVERT_MS, run);
     if (!view.ok) return loose(`converting it took longer than ${CONVERT_MS} ms`);
     if (!(view.value instanceof zod.ZodObject)) return loose("it does not describe an object");
     for (const { path, why } of plan.omissions.slice(0, MOST_REPORTS))
-      warn(`The Zod schema of the tool does not contain this part of inputSchema: ${why}`, clip(path, 200));
+      warn(
+        `The Zod schema of the tool does not contain ${clip(path, 200)} of inputSchema: ${why}`,
+        clip(path, 200),
+      );
     return view.value;
   } catch (error) {
     return loose(clip(error instanceof Error ? error.message : String(error)));
@@ -112,6 +120,31 @@ function registryFor(zod: ZodModule): ReturnType<ZodModule["registry"]> {
     return registry;
   };
   return registry;
+}
+
+/**
+ * Adds its JSON Schema to each field. Metadata such as descriptions is in a registry that other copies of Zod, such as 4.1.8, do not
+ * read. A check does nothing but add the JSON Schema, because checks stay when a framework clones a field with its own copy of Zod.
+ */
+function withJsonSchemas(view: ZodObject, zod: ZodModule): ZodObject {
+  const { properties = {} } = zod.toJSONSchema(view, { io: "input", unrepresentable: "any" });
+  const shape = Object.entries(view.shape).map(([name, field]) => {
+    const json = JSON.stringify(properties[name]);
+    // A reference is relative to the root, which the framework makes.
+    if (json.includes('"$ref":')) return [name, field];
+    const check = new zod.core.$ZodCheck({ check: "portolan:json-schema" });
+    check._zod.check = () => undefined;
+    check._zod.onattach = [({ _zod: internals }) => (internals.toJSONSchema = () => JSON.parse(json))];
+    return [name, cloneWith(field as ZodType, { checks: [...(field._zod.def.checks ?? []), check] }, zod)];
+  });
+  return cloneWith(view, { shape: Object.fromEntries(shape) }, zod);
+}
+
+/** A clone with the same metadata. It has no parent, because Zod cannot make a JSON Schema of a field with a parent and its own JSON Schema. */
+function cloneWith<T extends ZodType>(schema: T, changes: Partial<T["_zod"]["def"]>, zod: ZodModule): T {
+  const copy = zod.clone(schema, { ...schema._zod.def, ...changes });
+  zod.globalRegistry.add(copy, zod.globalRegistry.get(schema) ?? {});
+  return copy;
 }
 
 /** Returns the schema as an object schema, or undefined if it describes something else. A reference at the root is followed. */

@@ -2,8 +2,8 @@
 
 import { splitCommandLine } from "../../base/text/command-line.ts";
 import { parseUrl } from "../../base/net/urls.ts";
-import type { McpConfig, McpConnection } from "../../client/index.ts";
-import { changedError, isPortolanError, PortolanError } from "../../errors/index.ts";
+import type { McpConnection, TransportConfig } from "../../client/index.ts";
+import { changedError, disabledHint, isPortolanError, PortolanError } from "../../errors/index.ts";
 import type { Workspace, WorkspaceConfig, WorkspaceOptions } from "../../hub/index.ts";
 import { type ServerConfig, escapeReferences, formatReference, parsePackageSpec } from "../../model/index.ts";
 import { findPackageServer } from "./find-package.ts";
@@ -33,8 +33,8 @@ export interface WorkspaceServersOptions {
 
 /** The part of a connection's config that the script decides. */
 export type ScriptTarget =
-  | Pick<McpConfig & { transport: "stdio" }, "transport" | "command" | "args" | "env">
-  | Pick<Exclude<McpConfig, { transport: "stdio" }>, "transport" | "url">;
+  | Pick<TransportConfig & { transport: "stdio" }, "transport" | "command" | "args" | "env">
+  | Pick<Exclude<TransportConfig, { transport: "stdio" }>, "transport" | "url">;
 
 export function createWorkspaceServers(options: WorkspaceServersOptions): ScriptServers {
   const { config, locked, openWorkspace, connect } = options;
@@ -156,7 +156,7 @@ async function untilStarted(workspace: Workspace, signal: AbortSignal): Promise<
   signal.throwIfAborted();
   const [health] = workspace.health();
   if (health === undefined || health.state === "ready" || health.state === "idle") return;
-  const { alias, state, error, stderr, origin } = health;
+  const { alias, state, error, stderr } = health;
   if (error !== undefined)
     throw new PortolanError(error.code, error.message, { server: alias, hint: error.hint, stderr });
   const isDisabled = state === "disabled";
@@ -166,9 +166,7 @@ async function untilStarted(workspace: Workspace, signal: AbortSignal): Promise<
     {
       server: alias,
       stderr,
-      hint: isDisabled
-        ? `Enable it in ${origin.file}:${origin.line}.`
-        : `See its state: portolan why ${alias}`,
+      hint: isDisabled ? disabledHint(health) : `See its state: portolan why ${alias}`,
     },
   );
 }

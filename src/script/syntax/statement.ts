@@ -178,7 +178,9 @@ function parseToolNames(cursor: Cursor): ToolsImport["tools"] {
     if (cursor.take("}")) break;
     const { at } = cursor;
     cursor.expect("@", "before the name of a tool", IMPORT_FORMS);
-    const tool = cursor.match(TOOL) ?? cursor.fail(`The name of a tool is expected, not ${cursor.found()}`);
+    const tool =
+      cursor.match(TOOL) ??
+      cursor.fail(`The name of a tool is expected, not ${cursor.found()}`, IMPORT_FORMS);
     cursor.gap();
     const name = cursor.match(/as(?=[ \t\n])/y) === undefined ? tool : parseAlias(cursor);
     if (!/^\w+$/.test(name))
@@ -187,7 +189,7 @@ function parseToolNames(cursor: Cursor): ToolsImport["tools"] {
     if (tools.length > SCRIPT_LIMITS.statements) cursor.fail("The list of tools is too long");
     cursor.gap();
     if (!cursor.take(",") && !cursor.peek("}"))
-      cursor.fail(`A comma or } is expected in the list of tools, not ${cursor.found()}`);
+      cursor.fail(`A comma or } is expected in the list of tools, not ${cursor.found()}`, IMPORT_FORMS);
   }
   if (tools.length === 0) cursor.fail("The list of tools is empty", IMPORT_FORMS, start);
   return tools;

@@ -7,11 +7,12 @@ import type { SecretSource } from "./source.ts";
 /** Returns the value of a secret, or undefined if there is none. */
 export type SecretLookup = (name: string) => string | undefined | Promise<string | undefined>;
 
-export function createProgramSource(lookup: SecretLookup): SecretSource {
+/** A lookup that the function has not answered rejects when `closed` aborts. */
+export function createProgramSource(lookup: SecretLookup, closed?: AbortSignal): SecretSource {
   return {
     name: "program",
     async get(name) {
-      const value: unknown = await call(lookup, name);
+      const value: unknown = await unlessClosed(call(lookup, name), name, closed);
       if (value === undefined || value === null || value === "") return undefined;
       if (typeof value === "string") return new Secret(value);
       throw new PortolanError(
@@ -26,6 +27,19 @@ export function createProgramSource(lookup: SecretLookup): SecretSource {
   };
 }
 
+function unlessClosed<T>(answer: Promise<T>, name: string, closed: AbortSignal | undefined): Promise<T> {
+  if (closed === undefined) return answer;
+  return new Promise((resolve, reject) => {
+    const abandon = (): void =>
+      reject(
+        new PortolanError("CONNECTION_CLOSED", `The workspace was closed while Portolan looked up ${name}.`),
+      );
+    if (closed.aborted) abandon();
+    else closed.addEventListener("abort", abandon, { once: true });
+    answer.then(resolve, reject).finally(() => closed.removeEventListener("abort", abandon));
+  });
+}
+
 async function call(lookup: SecretLookup, name: string): Promise<unknown> {
   try {
     return await lookup(name);
@@ -34,7 +48,10 @@ async function call(lookup: SecretLookup, name: string): Promise<unknown> {
     throw new PortolanError(
       "SECRET_STORE_FAILED",
       `The function "secrets" that your program passed to Portolan failed for ${name}.`,
-      { cause: error, hint: "The cause of this error is the exception of the function." },
+      {
+        cause: error,
+        hint: "Log the exception in this function. Portolan does not show its message, because it can contain secret values; it is the cause of the error of a call.",
+      },
     );
   }
 }

@@ -40,6 +40,11 @@ export interface PassphraseOptions {
   readonly report: Report;
 }
 
+/** A new passphrase: in a file that `option` of the command line names, or chosen by a person. */
+export type NewPassphrase =
+  | { readonly file: string; readonly option: string }
+  | { readonly choose: (vault: string) => Promise<string> };
+
 export const PASSPHRASE_FILE = "PORTOLAN_VAULT_PASSPHRASE_FILE";
 /** The account is the path of the vault, because each vault has its own passphrase. */
 const SERVICE = "portolan-vault";
@@ -59,12 +64,12 @@ export async function findPassphrase(
   const { vault, env, keyring, prompt } = options;
   const file = env[PASSPHRASE_FILE];
   if (file) {
-    const passphrase = await readPassphraseFile(file, options);
+    const passphrase = await readPassphraseFile(file, vault, options.report);
     if (await opens(passphrase)) return { passphrase };
     throw wrongPassphrase(
       vault,
       `in ${file}`,
-      `Write the passphrase that you chose when the vault was created into ${file}, or remove ${PASSPHRASE_FILE} from the environment.`,
+      `Write the right passphrase of the vault into ${file}, or remove ${PASSPHRASE_FILE} from the environment.`,
     );
   }
   let wrong: string | undefined;
@@ -97,6 +102,10 @@ export async function keepPassphrase(keyring: Keyring, vault: string, passphrase
   await keyring.set(SERVICE, vault, passphrase.reveal());
 }
 
+export async function isPassphraseKept(keyring: Keyring, vault: string): Promise<boolean> {
+  return Boolean(await keyring.get(SERVICE, vault));
+}
+
 function noPassphrase(vault: string, reason: "open" | "create"): PortolanError {
   const [message, hint] =
     reason === "open"
@@ -112,7 +121,21 @@ function noPassphrase(vault: string, reason: "open" | "create"): PortolanError {
   return vaultError(vault, "no-passphrase", message, hint);
 }
 
-async function readPassphraseFile(file: string, { vault, report }: PassphraseOptions): Promise<Secret> {
+/** `setting` names the file. */
+export async function readPassphraseFile(
+  file: string,
+  vault: string,
+  report: Report,
+  setting: string = PASSPHRASE_FILE,
+): Promise<Secret> {
+  const unusable = (why: string, cause?: unknown): PortolanError =>
+    vaultError(
+      vault,
+      "no-passphrase",
+      `The passphrase file ${file} cannot be used: ${why}.`,
+      `Set ${setting} to the path of a file that contains the passphrase.`,
+      cause,
+    );
   let text: string;
   try {
     // Pipes are allowed, because a shell passes a passphrase that way without a file.
@@ -123,9 +146,9 @@ async function readPassphraseFile(file: string, { vault, report }: PassphraseOpt
     );
     text = bytes.toString("utf8").replace(/\r?\n$/, "");
   } catch (cause) {
-    throw passphraseFileError(file, vault, cause instanceof Error ? cause.message : "unknown", cause);
+    throw unusable(cause instanceof Error ? cause.message : "unknown", cause);
   }
-  if (text === "") throw passphraseFileError(file, vault, "it is empty");
+  if (text === "") throw unusable("it is empty");
   await warnIfReadable(file, report);
   return new Secret(text);
 }
@@ -145,15 +168,4 @@ async function warnIfReadable(file: string, report: Report): Promise<void> {
       file,
       hint: `Let only yourself read the file: chmod 600 ${shellWord(file)}`,
     });
-}
-
-function passphraseFileError(file: string, vault: string, why: string, cause?: unknown): PortolanError {
-  const message = `The passphrase file ${file} cannot be used: ${why}.`;
-  return vaultError(
-    vault,
-    "no-passphrase",
-    message,
-    `Set ${PASSPHRASE_FILE} to the path of a file that contains the passphrase.`,
-    cause,
-  );
 }

@@ -28,7 +28,7 @@ export function vaultError(
 export function wrongPassphrase(
   vault: string,
   which: string,
-  hint = "Use the passphrase that you chose when the vault was created.",
+  hint = "Use the passphrase that you chose last for this vault.",
 ): PortolanError {
   return vaultError(
     vault,

@@ -8,7 +8,7 @@ import type { Keyring } from "../sources/keyring.ts";
 import type { PassphraseRequest } from "./passphrase.ts";
 import { Secret } from "../secret.ts";
 import { createVault, type Vault, type VaultOptions } from "./vault.ts";
-import { deriveKey, KEY_COST, newParameters } from "./vault-key.ts";
+import { deriveKey, KEY_COST, newParameters, type VaultKey } from "./vault-key.ts";
 
 const CHEAP = { N: 2, r: 8, p: 1 };
 let folder: string;
@@ -171,6 +171,67 @@ describe("the passphrase", () => {
     await expect(vault.keepPassphrase()).rejects.toMatchObject({
       message: "The passphrase was not saved, because the keyring is turned off.",
     });
+  });
+
+  test("can be changed: every secret stays, the salt is new, and only the new passphrase opens the vault", async () => {
+    const choose = async (): Promise<string> => "new";
+    const none = vaultWith("old");
+    expect(await none.changePassphrase({ choose })).toBe(false);
+    await none.set("A", new Secret("one"));
+    await none.set("B", new Secret("two"));
+    const before = await readFile(file, "latin1");
+    const running = vaultWith(undefined, { agent: undefined, promptPassphrase: async () => "old" });
+    expect((await running.get("A"))?.reveal()).toBe("one");
+    await expect(vaultWith("wrong").changePassphrase({ choose })).rejects.toMatchObject(
+      failing("wrong-passphrase", /typed/),
+    );
+    expect(await readFile(file, "latin1")).toBe(before);
+
+    const opened: VaultKey[] = [];
+    const changing = vaultWith(undefined, {
+      promptPassphrase: async () => ({
+        passphrase: "old",
+        opened: async (_vault, key) => void opened.push(key),
+      }),
+    });
+    expect(await changing.changePassphrase({ choose })).toBe(true);
+    const salt = (text: string): string | undefined => /"salt":"([^"]+)"/.exec(text)?.[1];
+    expect(salt(await readFile(file, "latin1"))).not.toBe(salt(before));
+    expect(await vaultWith(undefined).list()).toEqual(["A", "B"]);
+    expect((await vaultWith("new").get("B"))?.reveal()).toBe("two");
+    await expect(vaultWith("old").get("A")).rejects.toMatchObject(failing("wrong-passphrase", /typed/));
+    // A process that opened the vault before gets the new key of the agent, which is the one that the change has passed on.
+    await expect(running.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /typed/));
+    const agent = { get: async () => opened[0]?.key };
+    expect((await vaultWith(undefined, { agent }).get("A"))?.reveal()).toBe("one");
+  });
+
+  test("can be changed with files, and the keyring follows if it has the old one", async () => {
+    const kept = new Map<string, string>();
+    const keyring: Keyring = {
+      get: async (_service, account) => kept.get(account),
+      set: async (_service, account, value) => void kept.set(account, value),
+      remove: async () => false,
+      accounts: async () => [],
+      check: async () => ({ ok: true, note: "" }),
+    };
+    await vaultWith("old").set("A", new Secret("value"));
+    const next = { file: await write("new\n"), option: "--new" };
+    await vaultWith("old", { keyring }).changePassphrase({ choose: async () => "other" });
+    expect([...kept.values()]).toEqual([]);
+    await vaultWith("other", { keyring }).keepPassphrase();
+    await vaultWith(undefined, { keyring }).changePassphrase(next);
+    expect([...kept.values()]).toEqual(["new"]);
+    const env = { PORTOLAN_VAULT_PASSPHRASE_FILE: next.file };
+    await expect(
+      vaultWith(undefined, { env }).changePassphrase({ file: join(folder, "none"), option: "--new" }),
+    ).rejects.toMatchObject({ hint: expect.stringContaining("Set --new to the path") as string });
+    const stuck = { ...keyring, set: () => Promise.reject(new Error("no keyring")) };
+    await vaultWith(undefined, { keyring: stuck }).changePassphrase({ choose: async () => "newer" });
+    expect(told).toMatchObject([
+      { severity: "warning", hint: expect.stringContaining("unlock --keep") as string },
+    ]);
+    expect((await vaultWith("newer").get("A"))?.reveal()).toBe("value");
   });
 
   test("comes from the keyring next; when that is out of date, a person is asked", async () => {

@@ -5,7 +5,13 @@ import { mkdir, realpath, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { isPortolanError, PortolanError } from "../../errors/index.ts";
 import { withFileLock } from "../../base/files/file-lock.ts";
-import { checkPassphraseFile, keepPassphrase } from "./passphrase.ts";
+import {
+  checkPassphraseFile,
+  isPassphraseKept,
+  keepPassphrase,
+  type NewPassphrase,
+  readPassphraseFile,
+} from "./passphrase.ts";
 import { Secret } from "../secret.ts";
 import type { SecretSource } from "../sources/source.ts";
 import { toVaultError, vaultFault, wrongPassphrase } from "./vault-errors.ts";
@@ -17,7 +23,6 @@ import {
   MAX_VAULT_BYTES,
   openWith,
   readVault,
-  type Unlock,
   type VaultContent,
   type VaultReaderOptions,
 } from "./vault-reader.ts";
@@ -36,6 +41,11 @@ export interface Vault extends Required<SecretSource> {
   keepPassphrase(): Promise<void>;
   /** Opens the vault, which prompts for its passphrase if nothing else opens it. False if there is no vault yet. */
   open(): Promise<boolean>;
+  /**
+   * Encrypts the vault with a new passphrase and a new salt. The keyring gets the new passphrase if it has the old one. False if there is
+   * no vault yet.
+   */
+  changePassphrase(next: NewPassphrase): Promise<boolean>;
 }
 
 export function createVault(options: VaultOptions): Vault {
@@ -65,8 +75,8 @@ export function createVault(options: VaultOptions): Vault {
     return names;
   }
 
-  /** Changes the content under the lock. `change` returns false if there is nothing to write. */
-  async function update(change: (secrets: Map<string, string>) => boolean): Promise<void> {
+  /** Changes the content under the lock. `change` returns false if there is nothing to write. `next` is a new passphrase. */
+  async function update(change: (secrets: Map<string, string>) => boolean, next?: Secret): Promise<void> {
     await mkdir(dirname(resolve(options.file)), { recursive: true, mode: 0o700 });
     const vault = await locate(options.file);
     // This may prompt a person and take a minute, so it happens before the lock is taken.
@@ -74,26 +84,26 @@ export function createVault(options: VaultOptions): Vault {
     let content: VaultContent | undefined;
     const write = async (): Promise<void> => {
       const bytes = await readVault(vault);
-      const old = bytes === undefined ? await startContent(unlock) : await openWith(vault, bytes, unlock);
+      // A key fits only the vault that it was derived for, and that one is gone.
+      const start = async () => (unlock instanceof Secret ? startContent(unlock) : undefined);
+      const old = bytes === undefined ? await start() : await openWith(vault, bytes, unlock);
       if (old === undefined) throw wrongPassphrase(vault, "that was entered before");
       if (!change(old.secrets)) return;
-      content = old;
-      const sealed = sealVault(old.secrets, old.parameters, old.key);
+      content = next === undefined ? old : { ...(await startContent(next)), secrets: old.secrets };
+      const sealed = sealVault(content.secrets, content.parameters, content.key);
       if (sealed.length > MAX_VAULT_BYTES)
         throw new Error(`it would be larger than ${MAX_VAULT_BYTES} bytes`);
       await removeLeftovers(vault);
       await writeAtomic(vault, sealed, { ...options.write, mode: 0o600 });
-      await writeNames(vault, sealed, [...old.secrets.keys()].sort());
+      await writeNames(vault, sealed, [...content.secrets.keys()].sort());
     };
     await withFileLock(vault, write, { waitMs: options.lockWaitMs });
     if (content !== undefined) await reader.opened(vault, content);
   }
 
-  async function startContent(unlock: Unlock): Promise<VaultContent | undefined> {
-    // A key fits only the vault that it was derived for, and that one is gone.
-    if (!(unlock instanceof Secret)) return undefined;
+  async function startContent(passphrase: Secret): Promise<VaultContent> {
     const parameters = newParameters(options.cost ?? KEY_COST);
-    return { secrets: new Map(), parameters, key: await deriveKey(unlock, parameters) };
+    return { secrets: new Map(), parameters, key: await deriveKey(passphrase, parameters) };
   }
 
   const writing = async (work: () => Promise<void>): Promise<void> => {
@@ -147,6 +157,29 @@ export function createVault(options: VaultOptions): Vault {
           { hint: "Unlock the vault for a limited time instead: portolan secrets unlock" },
         );
       await keepPassphrase(options.keyring, vault, await reader.passphrase(vault));
+    },
+    async changePassphrase(next) {
+      const vault = await locate(options.file);
+      if ((await readVault(vault)) === undefined) return false;
+      // The key of the agent is not enough: whoever changes the passphrase must know it.
+      await reader.passphrase(vault);
+      const passphrase =
+        "file" in next
+          ? await readPassphraseFile(next.file, vault, options.report, next.option)
+          : new Secret(await next.choose(vault));
+      const { keyring } = options;
+      const isKept = keyring !== undefined && (await isPassphraseKept(keyring, vault));
+      await writing(() => update(() => true, passphrase));
+      if (isKept)
+        await keepPassphrase(keyring, vault, passphrase).catch((error: unknown) =>
+          options.report({
+            code: "SECRET_STORE_FAILED",
+            severity: "warning",
+            message: `The keyring still has the old passphrase of the vault ${vault}: ${error instanceof Error ? error.message : String(error)}`,
+            hint: "Store the new passphrase in the keyring: portolan secrets unlock --keep",
+          }),
+        );
+      return true;
     },
   };
 }

@@ -80,7 +80,7 @@ const FAILED_READ =
   /\b(?:scandir|opendir|readdir|listdir)\b|(?:could ?n[o']t|cannot|can't|failed to|unable to) (?:read|list)\b/i;
 
 const FAILED_ACCESS =
-  /\b(?:ENOENT|EACCES|EPERM|EROFS|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|permission denied|operation not permitted|read-only file ?system|no such (?:file|host)|unable to open|connection refused|unreachable|name resolution|(?:could ?n[o']t|cannot|failed to) (?:resolve|connect)|fetch failed/i;
+  /\b(?:ENOENT|EACCES|EPERM|EROFS|ECONNREFUSED|ENETUNREACH|EHOSTUNREACH|ENOTFOUND|EAI_AGAIN|ETIMEDOUT)\b|permission denied|operation not permitted|read-only file ?system|no such (?:file|host)|unable to open|connection refused|unreachable|name resolution|(?:could ?n[o']t|cannot|failed to) (?:resolve|connect)|fetch failed|not a git repository/i;
 
 /** Whether the text reports a path or a connection that failed, even if it does not say which. */
 export function reportsFailedAccess(text: string): boolean {
@@ -118,14 +118,25 @@ export function failedPaths(text: string): string[] {
 const RELATIVE =
   /(?:\b(?:EROFS|EACCES|EPERM): [^\n']{0,100}, \w+|\[Errno (?:1|13|30)\][^\n']{0,100}:) '([^/'\n][^'\n]{0,1000})'/g;
 
+/** Programs such as rm and mkdir: `cannot remove 'a/b': Read-only file system`. */
+const RELATIVE_FIRST =
+  /['‘]([^/'‘’\n][^'‘’\n]{0,1000})['’]: (?:Read-only file system|Permission denied|Operation not permitted)/g;
+
 /** Each relative path once that could not be written. */
 export function refusedRelativePaths(text: string): string[] {
-  return [...new Set([...edgesOf(text).matchAll(RELATIVE)].map(([, path = ""]) => path))].slice(0, MAX_FOUND);
+  const read = edgesOf(text);
+  const found = [...read.matchAll(RELATIVE), ...read.matchAll(RELATIVE_FIRST)];
+  return [...new Set(found.map(([, path = ""]) => path))].slice(0, MAX_FOUND);
 }
 
 /** Paths among the arguments of a call: absolute, in the home folder, or a file: URL. */
 export function argumentPaths(value: unknown): string[] {
   return textsIn(value).filter((text) => /^(?:~?\/|file:\/)/.test(text));
+}
+
+/** Whether an argument is `~`, the home folder itself. */
+export function namesHome(value: unknown): boolean {
+  return textsIn(value).includes("~");
 }
 
 /** Adds to one list, because it runs for every call. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { argumentPaths, failedPaths } from "./failed-access.ts";
+import { argumentPaths, failedPaths, refusedRelativePaths } from "./failed-access.ts";
 
 test.each([
   ["Error: ENOENT: no such file or directory, open '/home/ann/my notes.txt'", ["/home/ann/my notes.txt"]],
@@ -31,4 +31,14 @@ test("arguments: paths at any level, and nothing that only holds one", () => {
   };
   expect(argumentPaths(value)).toEqual(["/a", "~/b", "file:///c", "/e"]);
   expect(argumentPaths(undefined)).toEqual([]);
+});
+
+test.each([
+  ["rm: cannot remove 'shared/q1': Read-only file system", ["shared/q1"]],
+  ["mkdir: cannot create directory ‘my data’: Permission denied", ["my data"]],
+  ["EROFS: read-only file system, open 'a/b'", ["a/b"]],
+  ["rm: cannot remove '/srv/q1': Read-only file system", []],
+  ["rm: cannot remove 'shared/q1': No such file or directory", []],
+])("relative: %s", (text, paths) => {
+  expect(refusedRelativePaths(text)).toEqual(paths);
 });

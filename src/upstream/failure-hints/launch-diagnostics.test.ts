@@ -1,5 +1,7 @@
 // Launch diagnostics: a refused connection or path explains later failures, not earlier or unrelated ones.
 
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Diagnostic, type ErrorCode, PortolanError } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
@@ -140,7 +142,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
     [
       "SANDBOX_DENIED",
       'The sandbox of server "web" hides /data/a/db, named in args[1]: the server can neither read nor write it.',
-      "Grant it with: --allow-read /data/a/db or --allow-write /data/a/db, or sandbox: { fs: { write: [/data/a/db] } } in the config of the server (read in place of write, if the server only reads it).",
+      "Grant it with: --allow-read /data/a/db (or --allow-write, if the server also writes it), or sandbox: { fs: { read: [/data/a/db] } } in the config of the server.",
     ],
     [
       "SANDBOX_DENIED",
@@ -171,6 +173,7 @@ test("a path of a call that the sandbox hides is reported, and explains an error
     'The sandbox of server "web" hides /home/a/new, named in the arguments of a call: the server can neither read nor write it.',
     'The sandbox of server "web" hides /srv/b, named in the result of a call: the server can neither read nor write it.',
   ]);
+  expect(reported.every(({ at }) => at !== undefined)).toBe(true);
   expect(explain(failure("RPC_ERROR"), performance.now(), call("/srv/data")).hint).toMatch(
     /^The sandbox hides \/srv\/data; grant it with: --allow-read \/srv\/data/,
   );
@@ -240,7 +243,7 @@ test("a server of a config file gets the command that grants the path or the hos
           path: "/srv/notes/a.txt",
           access: "read",
           message: expect.stringContaining("hides /srv/notes/a.txt") as string,
-          grant: "portolan grant web --write /srv/notes",
+          grant: "portolan grant web --read /srv/notes",
         },
       ],
     },
@@ -250,7 +253,7 @@ test("a server of a config file gets the command that grants the path or the hos
     {
       type: "text",
       text: expect.stringMatching(
-        /hides \/srv\/notes\/a\.txt.* Grant it with: portolan grant web --write /,
+        /hides \/srv\/notes\/a\.txt.* Grant it with: portolan grant web --read /,
       ) as string,
     },
   ]);
@@ -260,14 +263,14 @@ test("a server of a config file gets the command that grants the path or the hos
   const fine = { content: [{ type: "text", text: "fine" }] };
   expect(checkResult(fine)).toBe(fine);
   expect(reported.map(({ hint }) => hint)).toEqual([
-    "Grant it with: portolan grant web --write /srv/notes (or --read, if the server only reads it)",
-    "Grant it with: portolan grant web --write /srv/notes (or --read, if the server only reads it)",
+    "Grant it with: portolan grant web --read /srv/notes (or --write, if the server also writes it)",
+    "Grant it with: portolan grant web --read /srv/notes (or --write, if the server also writes it)",
     "Grant it with: portolan grant web --write /ro",
   ]);
   expect(events.map(({ path }) => path)).toEqual(["/srv/notes", "/srv/notes/a.txt", "/ro/a"]);
   const stderr = "Error: cannot open /srv/notes/b";
   expect(explain(new PortolanError("SERVER_START_FAILED", "m", { stderr }), 0).hint).toBe(
-    "The sandbox hides /srv/notes/b; grant it with: portolan grant web --write /srv/notes (or --read, if the server only reads it)",
+    "The sandbox hides /srv/notes/b; grant it with: portolan grant web --read /srv/notes (or --write, if the server also writes it)",
   );
   onLaunch(denied("a.test"));
   expect(reported.at(-1)?.hint).toBe("To allow it: portolan grant web --net a.test");
@@ -299,8 +302,8 @@ test("the suggested grant is for reading if the tool only reads, or if only read
   expect(grantOf("change", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(write);
   expect(grantOf("other", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(read);
   expect(grantOf("other", "cannot read /srv/a")).toBe(read);
-  // An open may be one for writing.
-  expect(grantOf("other", "ENOENT: no such file or directory, open '/srv/a'")).toBe(write);
+  // An open may be one for writing, but reading is the smaller right.
+  expect(grantOf("other", "ENOENT: no such file or directory, open '/srv/a'")).toBe(read);
   const hint = explain(failure("RPC_ERROR"), performance.now(), call("show")).hint;
   expect(hint).toBe(
     `The sandbox hides /srv/a; grant it with: ${read} (or --write, if the server also writes it)`,
@@ -309,6 +312,27 @@ test("the suggested grant is for reading if the tool only reads, or if only read
   expect(explain(new PortolanError("RPC_ERROR", "EROFS: '/ro/a'"), 0, call("show", "x")).hint).toContain(
     "--write /ro/a",
   );
+});
+
+test("no command grants the whole folder of the workspace", () => {
+  const reported: Diagnostic[] = [];
+  const { onLaunch, checkResult } = createLaunchDiagnostics("web", (one) => reported.push(one), undefined, {
+    ...{ command: "portolan grant web", place: "/w/portolan.yaml:3" },
+  });
+  const isNew = (path: string): boolean => path.endsWith("new.txt");
+  const hiddenAmong = (words: string[]): object[] =>
+    words.map((path) => ({ path, where: "args[0]", ...(isNew(path) && { isNew: true, grant: "/w" }) }));
+  onLaunch({ ...start("bubblewrap"), hiddenAmong } as unknown as LaunchNews);
+  const deniedAt = (path: string): object[] => {
+    const call = { method: "tools/call", params: { name: "t", arguments: { path } } };
+    return sandboxDenials(checkResult({ isError: true, content: [] }, call));
+  };
+  for (const path of ["/w", "/w/new.txt"]) {
+    expect(deniedAt(path)).toMatchObject([{ path }]);
+    expect(deniedAt(path)[0]).not.toHaveProperty("grant");
+    expect(reported.at(-1)?.hint).toMatch(/^Choose a folder in \/w that contains only files for this server/);
+  }
+  expect(deniedAt("/w/notes")).toMatchObject([{ grant: "portolan grant web --read /w/notes" }]);
 });
 
 test("a program gets the whole field to write: what it grants already, and the access that is missing", () => {
@@ -366,6 +390,14 @@ test("the result of a failed call names the hosts that were refused during the c
     content: [...failed.content, { type: "text", text: `${message} Grant it with: ${grant}` }],
     _meta: { "portolan/sandbox": { denied: [{ host: "api.test", message, grant }] } },
   });
+  // A named caller of a gateway cannot run the command.
+  const caller = { account: "dev", clientInfo: { name: "x", version: "1" }, capabilities: {} };
+  const ask = "Ask the operator of the gateway to grant access to api.test.";
+  expect(checkResult(failed, { ...call, caller }, since)).toEqual({
+    isError: true,
+    content: [...failed.content, { type: "text", text: `${message} ${ask}` }],
+    _meta: { "portolan/sandbox": { denied: [{ host: "api.test", message }] } },
+  });
   const fine = { content: [{ type: "text", text: "fine" }] };
   expect(checkResult(fine, call, since)).toBe(fine);
 });
@@ -402,4 +434,67 @@ test("a path that the server itself refuses needs an argument, not a grant alone
   expect(lastText(checkResult(failed, call))).toBe(
     'Server "files" itself refuses /data/a/docs/a.md: it was not started with that folder. Add /data/a/docs to the server\'s arguments in /w/portolan.yaml:3. The sandbox does not deny this path, so a sandbox grant does not help.',
   );
+});
+
+test("a path below ~ names the full path, because the sandbox has another home", () => {
+  const { onLaunch, checkResult, explain, reported } = setUp();
+  onLaunch({ ...start("bubblewrap"), hiddenAmong: () => [] } as unknown as LaunchNews);
+  const call = {
+    method: "tools/call",
+    params: { name: "t", arguments: { path: "~/notes/a.txt", content: "~" } },
+  };
+  const failedWith = (text: string) => ({ isError: true, content: [{ type: "text", text }] });
+  const refused = failedWith(
+    "Access denied - path outside allowed directories: /home/a/notes/a.txt not in /n",
+  );
+  const path = join(homedir(), "notes/a.txt");
+  const message = `In the sandbox of server "web", ~ is another folder (/home/a). Use the full path: ${path}`;
+  expect(checkResult(refused, call)).toEqual({
+    isError: true,
+    content: [...refused.content, { type: "text", text: message }],
+    _meta: { "portolan/sandbox": { denied: [{ path, access: "read", message }] } },
+  });
+  expect(explain(new PortolanError("RPC_ERROR", "ENOENT: ~/notes/a.txt"), 0, call).hint).toBe(message);
+  expect(reported).toEqual([]);
+  // A named caller of a gateway must not learn the operator's home.
+  const caller = { account: "dev", clientInfo: { name: "x", version: "1" }, capabilities: {} };
+  const told = JSON.stringify(checkResult(refused, { ...call, caller }));
+  expect(told).toContain("~ is another folder (/home/a). Use the full path");
+  expect(told).not.toContain(path);
+  const other = failedWith("The text is too long.");
+  expect(checkResult(other, call)).toBe(other);
+});
+
+test("a call with ~ itself is explained, and a hidden path below ~ needs an argument of the server, too", () => {
+  const reported: Diagnostic[] = [];
+  const { onLaunch, checkResult } = createLaunchDiagnostics(
+    ...([
+      "files",
+      (one: Diagnostic) => void reported.push(one),
+      undefined,
+      { command: "portolan grant files", place: "/w/portolan.yaml:3", isReadOnlyTool: () => true },
+    ] as const),
+  );
+  const path = join(homedir(), "private/x.txt");
+  const hiddenAmong = (words: string[]): object[] =>
+    words.flatMap((word) =>
+      word === "~/private/x.txt" ? [{ path, where: "args[0]", isPrivate: true }] : [],
+    );
+  onLaunch({ ...start("bubblewrap"), hiddenAmong } as unknown as LaunchNews);
+  const lines = (written: string): string[] => {
+    const text = `Access denied - path outside allowed directories: ${written.replace("~", "/home/a")} not in /n`;
+    const params = { name: "t", arguments: { path: written } };
+    const { content } = checkResult(
+      { isError: true, content: [{ type: "text", text }] },
+      { method: "tools/call", params },
+    );
+    return ((content as { text: string }[]).at(-1)?.text ?? "").split("\n");
+  };
+  const tilde = 'In the sandbox of server "files", ~ is another folder (/home/a). Use the full path:';
+  expect(lines("~")).toEqual([`${tilde} ${homedir()}`]);
+  const [explained, denied] = lines("~/private/x.txt");
+  expect(explained).toBe(`${tilde} ${path}`);
+  const hint = `The server itself refuses this path, too. Add ${join(homedir(), "private")} to the server's arguments in /w/portolan.yaml:3, and grant it with: portolan grant files --read ${join(homedir(), "private")}`;
+  expect(denied).toContain(hint);
+  expect(reported.map((one) => one.hint?.slice(0, hint.length))).toEqual([hint]);
 });

@@ -2,10 +2,11 @@
 
 import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { changedError, ERROR_CODES, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
 import {
+  BUILT_IN_CALLERS,
   connectionDenials,
   createDeniedReport,
   type Denied,
@@ -18,11 +19,14 @@ import {
   MISSING_SCRIPT_HINT,
   parseNetworkRule,
   pathGrant,
+  needsWrite,
   pathGrantCommand,
   isSystemPath,
   ownFoldersHint,
+  ownFoldersForCaller,
   ownFoldersText,
   pathGrantHint,
+  privateHomeText,
   type RefusedPath,
   type ReportDenied,
 } from "../../model/index.ts";
@@ -34,7 +38,9 @@ import {
   type FailedConnection,
   failedConnections,
   failedPaths,
+  namesHome,
   refusedRelativePaths,
+  reportsFailedAccess,
   reportsFailedRead,
   reportsOwnFolders,
   reportsRefusedWrite,
@@ -42,7 +48,7 @@ import {
 import { fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
 import { missingFileHint } from "./missing-files.ts";
 import { missingVariablesHint } from "./missing-variables.ts";
-import { type Denial, withDenials, withText } from "./result-denials.ts";
+import { type Denial, forCaller, withDenials, withText } from "./result-denials.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 type Planned = Extract<LaunchNews, { type: "planned" }>;
@@ -169,7 +175,7 @@ export function createLaunchDiagnostics(
       const isForReading = onlyReads(call, [words]);
       const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call)), ...atStart].map((one) => ({
         ...withConfigured(one),
-        isForReading,
+        isForReading: isForReading ?? one.isForReading,
       }));
       const denied = deniedHint(deniedSince(since), granted, command);
       const fetcher = fetching(plan, error);
@@ -181,6 +187,7 @@ export function createLaunchDiagnostics(
         typescriptHint(error) ??
         missingFileHint(plan, error) ??
         missingVariablesHint(error, command, (name) => plan?.env.includes(name) === true) ??
+        privateHomeDenials([words], call)[0]?.message ??
         denied ??
         hiddenHint(path, command);
       return hint === undefined ? error : withHint(error, hint);
@@ -200,18 +207,54 @@ export function createLaunchDiagnostics(
     if (isFailed) heardFailed(connectionsOf(call));
     const texts = textsOf(result, isFailed);
     const isForReading = onlyReads(call, texts);
+    const inPrivateHome = isFailed ? privateHomeDenials(texts, call) : [];
+    // The server refuses its own HOME, and may have been started with the folder that the caller means.
     const isOutside = isFailed && texts.some((text) => reportsOwnFolders(text));
-    if (isOutside && found.length === 0)
-      return withText(result, ownFoldersText(server, refused(argumentsOf(call)[0]), command));
+    const isOperator = isOperatorOf(call);
+    if (isOutside && inPrivateHome.length === 0 && found.length === 0) {
+      const [path] = argumentsOf(call);
+      return withText(
+        result,
+        isOperator ? ownFoldersText(server, refused(path), command) : ownFoldersForCaller(server, path),
+      );
+    }
     for (const text of texts) {
       if (isFailed) heardFailed(failedConnections(text));
       found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
     }
     const failed = found.map((one) => ({ ...one, isForReading }));
-    reportNamed(failed, isOutside);
+    reportNamed(failed, { isOutside, at: new Date().toISOString() });
     const paths = new Map(failed.map((one) => [one.path, toDenial(one, isOutside)]));
     const hosts = isFailed ? connectionDenials(server, deniedSince(since), granted, command) : [];
-    return withDenials(result, [...paths.values(), ...hosts]);
+    const denials = [...inPrivateHome, ...paths.values(), ...hosts];
+    if (isOperator) return withDenials(result, denials);
+    const { cwd = "/" } = plan.sandbox.policy;
+    const isKnown = [...texts, ...argumentsOf(call)].some((text) => text.includes(cwd));
+    const folder = isKnown ? undefined : cwd;
+    return withDenials(
+      result,
+      denials.map((denial) => forCaller(denial, folder)),
+    );
+  }
+
+  /** Arguments such as ~/notes of a failed call, if ~ is another folder in the sandbox: a HOME of the server. */
+  function privateHomeDenials(texts: readonly string[], call: Call | undefined): readonly Denial[] {
+    if (plan === undefined || ["none", "docker"].includes(plan.sandbox.backend)) return [];
+    const { home } = plan.sandbox.policy;
+    const isPlace = (text: string): boolean =>
+      text.includes(`${home}/`) || reportsOwnFolders(text) || reportsFailedAccess(text);
+    if (home === homedir() || !texts.some(isPlace)) return [];
+    const inHome = argumentsOf(call).filter((path) => path.startsWith("~/"));
+    // Beside such a path, a single ~ is probably a text.
+    const isHome = inHome.length === 0 && call?.method === "tools/call" && namesHome(call.params?.arguments);
+    const denials = (isHome ? ["~"] : inHome).map((written) => {
+      const path = join(homedir(), written.slice(2));
+      const isKnown = isOperatorOf(call);
+      const message = privateHomeText(server, home, isKnown ? path : undefined);
+      const access = onlyReads(call, texts) === false ? "write" : "read";
+      return { path: isKnown ? path : written, access, message } satisfies PathDenial;
+    });
+    return [...new Map(denials.map((denial) => [denial.message, denial])).values()];
   }
 
   /** Whether a call only reads: its tool says so, or, if the tool says nothing, the texts about the failure; undefined if unknown. */
@@ -236,14 +279,17 @@ export function createLaunchDiagnostics(
     const hint =
       elsewhere ??
       (own === undefined ? pathGrantHint(denied, command) : ownFoldersHint(own, command, denied));
-    const isShown = denied.isReadOnly === true || denied.protectedAs !== undefined;
-    // A tool that does not only read lacks the right to write.
-    const access = isShown || isForReading === false ? "write" : "read";
+    const access = needsWrite(denied) || denied.protectedAs !== undefined ? "write" : "read";
     return { path: denied.path, access, message, ...(grant && { grant }), hint };
   }
 
   function refused<P extends string | undefined>(path: P): RefusedPath & { readonly path: P } {
-    return { path, folder: path && folderOf(path), place };
+    const folder = path && folderOf(path);
+    return { path, folder: folder && isAroundWorkspace(folder) ? undefined : folder, place };
+  }
+
+  function isAroundWorkspace(path: string): boolean {
+    return place !== undefined && `${dirname(place)}/`.startsWith(`${path}/`);
   }
 
   function hiddenIn(words: readonly string[]): readonly NamedPath[] {
@@ -261,14 +307,24 @@ export function createLaunchDiagnostics(
   }
 
   /** The path that the config names is the one to grant, in place of a single file in it. */
-  function withConfigured(found: NamedPath): NamedPath & Pick<DeniedPath, "granted"> {
+  function withConfigured(found: NamedPath): NamedPath & Pick<DeniedPath, "granted" | "isWorkspace"> {
     const named = { ...found, ...(configured && { granted: configured }) };
+    // The data file that the config names, in a folder with other files.
+    const own = plan?.notGranted.find(({ path, isShared }) => path === named.path && isShared === true);
+    if (own !== undefined) return { ...named, grant: own.grant, ownFile: own.ownFile, ownData: own.ownData };
     const around = plan?.notGranted.find(({ path }) => named.path.startsWith(`${path}/`));
-    return around === undefined ? named : { ...named, isNew: undefined, grant: around.path };
+    if (around !== undefined) return { ...named, isNew: undefined, grant: around.path };
+    // A path that the config itself names is what the user wants.
+    const isConfigured = plan?.notGranted.some(({ path }) => path === named.path) === true;
+    const isWide = !isConfigured && isAroundWorkspace(named.grant ?? named.path);
+    return isWide ? { ...named, isWorkspace: true } : named;
   }
 
-  /** Reports each path once, and no more than MAX_HIDDEN of them. */
-  function reportNamed(paths: readonly FailedPath[], isOutside = false): void {
+  /** Reports each path once, and no more than MAX_HIDDEN of them. `at`: the time of the call that failed. */
+  function reportNamed(
+    paths: readonly FailedPath[],
+    { isOutside, at }: { readonly isOutside?: boolean; readonly at?: string } = {},
+  ): void {
     for (const named of paths) {
       if (hidden.has(named.path) || hidden.size >= MAX_HIDDEN) continue;
       hidden.add(named.path);
@@ -277,7 +333,7 @@ export function createLaunchDiagnostics(
       // The sandbox denies nothing if the script does not exist.
       const isMissing = named.isNew === true && named.isScript === true;
       const code = isMissing ? "SERVER_START_FAILED" : "SANDBOX_DENIED";
-      report({ code, severity: "warning", server, message, hint });
+      report({ code, severity: "warning", server, message, hint, ...(at && { at }) });
       if (!isMissing) onDeniedPath?.(denial);
     }
   }
@@ -320,6 +376,11 @@ function folderOf(path: string): string | undefined {
 
 function argumentsOf(call: Call | undefined): string[] {
   return call?.method === "tools/call" ? argumentPaths(call.params?.arguments) : [];
+}
+
+/** Whether the caller can change the config, and may see the paths of this machine. */
+function isOperatorOf(call: Call | undefined): boolean {
+  return BUILT_IN_CALLERS.has(call?.caller?.account ?? "local");
 }
 
 function connectionsOf(call: Call | undefined): FailedConnection[] {

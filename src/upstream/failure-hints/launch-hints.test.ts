@@ -17,9 +17,10 @@ function hintFor(
 
 test.each([
   ["uvx mcp-server-fetch --key s3cret", "`uv tool install mcp-server-fetch`", "`mcp-server-fetch`"],
-  ["uvx -q --python 3.12 pkg@1.2", "`uv tool install pkg@1.2`", "`pkg`"],
+  ["uvx -q --python 3.12 pkg@1.2", "`uv tool install --python 3.12 pkg@1.2`", "`pkg`"],
   ["uvx --from git+https://x.test/y serena start", "`uv tool install 'git+https://x.test/y'`", "`serena`"],
-  ["uv tool run --with other pkg", "`uv tool install pkg`", "`pkg`"],
+  ["uv tool run --with a --with=b pkg", "`uv tool install --with a --with b pkg`", "`pkg`"],
+  ["pipx run --with a --python 3.12 pkg", "`pipx install --preinstall a --python 3.12 pkg`", "`pkg`"],
   ["pipx run --spec=pkg==2 prog", "`pipx install 'pkg==2'`", "`prog`"],
   ["uv run server.py", "`uv sync`", ".venv/bin"],
   ["deno run -A npm:@scope/pkg@1 --key s3cret", "`npx -y @scope/pkg@1`", "Node.js"],

@@ -38,26 +38,53 @@ function remedyFor(name: string, args: readonly string[]): string | undefined {
   return undefined;
 }
 
-function installOnce(command: string, args: readonly string[]): string {
-  const { plain, named } = wordsOf(args);
+/** Options of `uvx` and `pipx run` that the installation needs too, as the command that installs names them. */
+const INSTALL_OPTIONS = {
+  "uv tool install": new Map([
+    ["--with", "--with"],
+    ["--with-requirements", "--with-requirements"],
+    ["--python", "--python"],
+    ["-p", "--python"],
+  ]),
+  "pipx install": new Map([
+    ["--with", "--preinstall"],
+    ["--python", "--python"],
+  ]),
+};
+
+function installOnce(command: keyof typeof INSTALL_OPTIONS, args: readonly string[]): string {
+  const { plain, options } = wordsOf(args);
+  const named = new Map(options);
   const [first = "PACKAGE"] = plain;
   const spec = named.get("--from") ?? named.get("--spec") ?? first;
   // `package@1.2`, `package[extra]==1.2`
   const program = first.replace(/[@[=<>~! ].*$/s, "");
-  return `Install the package once, with \`${command} ${shellWord(spec)}\`, and then use \`${shellWord(program)}\` as the command, with the same arguments.`;
+  const repeated = options.flatMap(([flag, value]) => {
+    const own = INSTALL_OPTIONS[command].get(flag);
+    return own === undefined ? [] : [own, shellWord(value)];
+  });
+  const install = [command, ...repeated, shellWord(spec)].join(" ");
+  return `Install the package once, with \`${install}\`, and then use \`${shellWord(program)}\` as the command, with the arguments that follow the package name.`;
 }
 
-function wordsOf(args: readonly string[]): { readonly plain: string[]; readonly named: Map<string, string> } {
-  const named = new Map<string, string>();
+interface RunnerWords {
+  /** The package or program, and its arguments. */
+  readonly plain: readonly string[];
+  /** Options of the runner that have a value. */
+  readonly options: readonly (readonly [string, string])[];
+}
+
+function wordsOf(args: readonly string[]): RunnerWords {
+  const options: [string, string][] = [];
   for (let at = 0; at < args.length; at += 1) {
     const word = args[at] ?? "";
-    if (word === "--") return { plain: args.slice(at + 1), named };
-    if (!word.startsWith("-")) return { plain: args.slice(at), named };
+    if (word === "--") return { plain: args.slice(at + 1), options };
+    if (!word.startsWith("-")) return { plain: args.slice(at), options };
     const [flag = "", value] = word.split(/=(.*)/s);
-    if (value !== undefined) named.set(flag, value);
-    else if (WITH_VALUE.has(flag)) named.set(flag, args[(at += 1)] ?? "");
+    if (value !== undefined) options.push([flag, value]);
+    else if (WITH_VALUE.has(flag)) options.push([flag, args[(at += 1)] ?? ""]);
   }
-  return { plain: [], named };
+  return { plain: [], options };
 }
 
 /** A local script downloads nothing itself. */

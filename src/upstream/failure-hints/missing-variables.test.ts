@@ -13,6 +13,8 @@ test("the commands that store and pass the variables are named", () => {
   expect(hint).toContain("env: { SLACK_BOT_TOKEN: ${SLACK_BOT_TOKEN}, SLACK_TEAM_ID: ${SLACK_TEAM_ID} }");
   expect(hint).toContain("portolan grant slack --env SLACK_BOT_TOKEN --env SLACK_TEAM_ID");
   expect(hintFor("BRAVE_API_KEY is required")).toContain("portolan secrets set BRAVE_API_KEY.");
+  const either = hintFor("Error: set the variable BRAVE_API_KEY or BRAVE_API_KEY_FILE");
+  expect(either).toContain("The server may need BRAVE_API_KEY, which");
   expect(hintFor("KeyError: missing 'API_TOKEN'", "")).toBe(
     "The server may need API_TOKEN, which its config does not set. Set env of the server.",
   );

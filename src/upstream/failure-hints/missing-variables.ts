@@ -11,6 +11,19 @@ const MISSING =
 /** Codes of errors in capitals: ERR_MODULE_NOT_FOUND, MODULE_NOT_FOUND. */
 const CODE = /^(?:ERR|ERROR|E)_|_(?:ERR|ERROR|NOT_FOUND|FAILED)$|^(?:NODE|PYTHON|NPM|UV)_/;
 
+/** The variables in a line; of `A or B` only the first. */
+function namesIn(line: string): string[] {
+  const found: string[] = [];
+  let end: number | undefined;
+  for (const { 0: name, index } of line.matchAll(NAME)) {
+    if (CODE.test(name)) continue;
+    const isOther = end !== undefined && /\bor\b/i.test(line.slice(end, index));
+    end = index + name.length;
+    if (!isOther) found.push(name);
+  }
+  return found;
+}
+
 /** The commands that store the variables and pass them to the server. `has`: the server gets this variable already. */
 export function missingVariablesHint(
   { code, stderr = "" }: PortolanError,
@@ -21,8 +34,7 @@ export function missingVariablesHint(
   const names = new Set<string>();
   for (const line of stderr.slice(-8_192).split("\n"))
     if (line.length <= 1_000 && MISSING.test(line))
-      for (const [name] of line.matchAll(NAME))
-        if (!CODE.test(name) && !has(name) && names.size < MAX_NAMED) names.add(name);
+      for (const name of namesIn(line)) if (!has(name) && names.size < MAX_NAMED) names.add(name);
   if (names.size === 0) return undefined;
   const all = [...names];
   const fact = `The server may need ${all.join(", ")}, which its config does not set.`;

@@ -76,6 +76,23 @@ export function withDenials(result: JsonObject, denials: readonly Denial[]): Jso
   return result.isError === true ? withText(about, textOf(denials)) : about;
 }
 
+/**
+ * A denial without the command that grants access: a named caller of a gateway cannot run it, and must not learn the operator's paths.
+ * `folder`: the working folder of the server, if the caller does not know it. Paths in it become relative.
+ */
+export function forCaller(
+  denial: Denial & { readonly path?: string; readonly host?: string },
+  folder?: string,
+): Denial {
+  const shown = (text: string): string => (folder === undefined ? text : text.replaceAll(`${folder}/`, ""));
+  const { grant, hint: _hint, ...rest } = denial;
+  const path = rest.path === undefined ? {} : { path: shown(rest.path) };
+  const fields = { ...rest, ...path, message: shown(rest.message) };
+  if (grant === undefined) return fields;
+  const target = fields.path ?? (fields.host || "the host");
+  return { ...fields, hint: `Ask the operator of the gateway to grant access to ${target}.` };
+}
+
 /** Adds a text of Portolan to the end of a failed result. */
 export function withText(result: JsonObject, text: string): JsonObject {
   if (!Array.isArray(result.content)) return result;

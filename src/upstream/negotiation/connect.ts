@@ -55,6 +55,7 @@ async function connectOnce(reach: ConnectTarget, options: SessionOptions): Promi
     maxQueuedBytes: options.definition.limits.maxQueuedBytes,
     report: options.report,
     onStderr: options.onStderr,
+    onNoise: options.onNoise,
     launch: options.definition.launch,
     roots: options.definition.roots,
     onLaunch: options.onLaunch,

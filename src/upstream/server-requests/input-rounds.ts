@@ -5,7 +5,7 @@ import type { JsonObject, ServerDefinition } from "../../model/index.ts";
 import type { Peer } from "../session/peer.ts";
 import { answerInputRequests } from "./answers.ts";
 import type { ServerRequestHandler, Call } from "../upstream.ts";
-import { HARD_LIMIT_HINT, within } from "../waiting.ts";
+import { within } from "../waiting.ts";
 
 export interface InputRoundsOptions {
   readonly definition: ServerDefinition;
@@ -84,7 +84,7 @@ export class InputRounds {
     const answers = answerInputRequests(handler, inputRequests, { server, signal }, declined);
     try {
       const what = `${call.method} with its server requests`;
-      return await within(answers, { server, what, ms, endsAt, signal, hint: HARD_LIMIT_HINT });
+      return await within(answers, { server, what, ms, endsAt, signal, isSent: true });
     } catch (error) {
       throw peer.dead ?? error;
     } finally {

@@ -8,7 +8,8 @@ interface WatchedSignal {
 }
 
 export class AbortSignals {
-  readonly #watched = new Map<AbortSignal, WatchedSignal>();
+  /** Not a `Map`: `base/collections/in-flight-map.ts` explains why. */
+  readonly #watched = new WeakMap<AbortSignal, WatchedSignal>();
   readonly #aborted: (id: number, signal: AbortSignal) => void;
 
   constructor(aborted: (id: number, signal: AbortSignal) => void) {

@@ -9,16 +9,19 @@ import {
 } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { type LaunchSettings, modeWords, type ServerDefinition } from "../../model/index.ts";
-import { explainingLine } from "../../process/index.ts";
+import { explainingLine, tailOf } from "../../process/index.ts";
 import { connect, type ConnectTarget } from "../negotiation/connect.ts";
 import type { EraMemory } from "../negotiation/era-memory.ts";
 import { reportsFailedAccess } from "../failure-hints/failed-access.ts";
+import { httpProgramHint } from "../failure-hints/http-programs.ts";
 import type { LaunchDiagnostics } from "../failure-hints/launch-diagnostics.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import { timerMs } from "../waiting.ts";
 
 /** The length up to which a line of stderr is part of a message. */
 const REASON_CHARS = 200;
+/** The part of stderr, and of other text on stdout, that is kept during a start, for its error. */
+const STDERR_CHARS = 8_192;
 
 export interface OpenSessionOptions extends Omit<SessionOptions, "signal"> {
   readonly target: ConnectTarget;
@@ -26,6 +29,8 @@ export interface OpenSessionOptions extends Omit<SessionOptions, "signal"> {
   readonly explain: LaunchDiagnostics["explain"];
   /** Aborts the start. */
   readonly signal: AbortSignal | undefined;
+  /** True to reject when the start timeout passes; the process then ends in the background. False: after the process has ended. */
+  readonly rejectsAtTimeout?: boolean;
 }
 
 export async function openSession(options: OpenSessionOptions): Promise<Session> {
@@ -52,9 +57,21 @@ export async function openSession(options: OpenSessionOptions): Promise<Session>
   arm();
   const start = signal === undefined ? tooLate.signal : AbortSignal.any([tooLate.signal, signal]);
   let plan: LaunchPlan | undefined;
+  let noise: string | undefined;
+  let stdout = "";
+  let stderr = "";
   const session: SessionOptions = {
     ...options,
     signal: start,
+    onNoise: (line) => {
+      if (isOver) return;
+      noise ??= line;
+      stdout = `${stdout}${line}\n`.slice(-STDERR_CHARS);
+    },
+    onStderr: (text) => {
+      if (!isOver) stderr = `${stderr}${text}`.slice(-STDERR_CHARS);
+      options.onStderr?.(text);
+    },
     onLaunch: (news) => {
       if (news.type === "planned") plan = news.plan;
       options.onLaunch?.(news);
@@ -62,19 +79,33 @@ export async function openSession(options: OpenSessionOptions): Promise<Session>
   };
   try {
     start.throwIfAborted();
-    return await connect(reach, session, eras);
+    const opening = connect(reach, session, eras);
+    return await (options.rejectsAtTimeout === true ? unlessAborted(opening, tooLate.signal) : opening);
   } catch (thrown) {
     if (signal?.aborted === true)
       throw new PortolanError("CANCELLED", `connecting to ${name} was cancelled`, {
         server: name,
+        hint: "No call was sent to the server. Connect again.",
         cause: signal.reason,
       });
     const reason = isPortolanError(start.reason) ? start.reason : thrown;
-    throw options.explain(startError(definition, reason, thrown, plan), startedAt);
+    throw options.explain(startError(definition, reason, thrown, plan, { noise, stdout, stderr }), startedAt);
   } finally {
     isOver = true;
     clearTimeout(timer);
   }
+}
+
+/** The session, unless the signal aborts first. A session that opens later is closed. */
+function unlessAborted(opening: Promise<Session>, signal: AbortSignal): Promise<Session> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => {
+      reject(signal.reason as Error);
+      void opening.then((session) => session.close()).catch(() => {});
+    };
+    signal.addEventListener("abort", abort, { once: true });
+    void opening.then(resolve, reject).finally(() => signal.removeEventListener("abort", abort));
+  });
 }
 
 async function installed({
@@ -95,28 +126,44 @@ async function installed({
   });
 }
 
+const NOISE_HINT =
+  "Check that the command is an MCP server. An MCP server writes its messages to stdout, and all other text to stderr.";
+
 /** Turns a crash, a lost connection or a timeout before the server is ready into SERVER_START_FAILED. */
 function startError(
   { name, launch }: ServerDefinition,
   reason: unknown,
   thrown: unknown,
   plan: LaunchPlan | undefined,
+  printed: { readonly noise: string | undefined; readonly stdout: string; readonly stderr: string },
 ): PortolanError {
   const error = toPortolanError(reason, { server: name });
   if (error.code !== "SERVER_CRASHED" && error.code !== "CONNECTION_LOST" && error.code !== "TIMEOUT")
     return error;
-  const stderr = error.stderr ?? (isPortolanError(thrown) ? thrown.stderr : undefined);
+  const { noise } = printed;
+  const stderr =
+    error.stderr ??
+    (isPortolanError(thrown) ? thrown.stderr : undefined) ??
+    (tailOf(printed.stderr) || undefined);
   const exit = { code: error.data.exitCode, signal: error.data.signal };
   const line = error.code === "SERVER_CRASHED" ? explainingLine(stderr ?? "", exit) : undefined;
-  const message = line === undefined ? error.message : `${error.message}: ${line.slice(0, REASON_CHARS)}`;
+  // A program that prints other text than messages is probably no MCP server.
+  const isNoise = line === undefined && noise !== undefined;
+  const noiseText = `it printed ${JSON.stringify(noise)} on stdout, which is no MCP message`;
+  const why = isNoise ? noiseText : line?.slice(0, REASON_CHARS);
+  const message = why === undefined ? error.message : `${error.message}: ${why}`;
+  // A program that ended does not serve its URL.
+  const http = error.code === "TIMEOUT" ? httpProgramHint(`${printed.stdout}${stderr ?? ""}`) : undefined;
+  const hint = startHint(error, plan, launch);
   return new PortolanError("SERVER_START_FAILED", message, {
     server: name,
     stderr,
-    data: error.data,
+    data: isNoise ? { ...error.data, stdout: noise } : error.data,
     cause: error,
-    hint: startHint(error, plan, launch),
+    hint: http ?? (isNoise ? [NOISE_HINT, hint].filter(Boolean).join(" ") : hint),
   });
 }
+
 /** The hint for a failed start. The hint about calls that may have run does not apply, because no call was made. */
 function startHint(
   { code, hint, stderr }: PortolanError,

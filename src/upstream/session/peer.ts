@@ -1,6 +1,7 @@
 // Peer: requests in flight on one transport, with ids, deadlines, progress and cancellation. Each settles exactly once.
 
-import { PortolanError } from "../../errors/index.ts";
+import { InFlightMap } from "../../base/collections/in-flight-map.ts";
+import { CALL_TIMEOUT_HINT, PortolanError } from "../../errors/index.ts";
 import {
   type JsonObject,
   type LogMessage,
@@ -93,7 +94,7 @@ interface OpenServerRequest {
 export class Peer {
   readonly transport: Transport;
   readonly server: string;
-  readonly pending: Map<RequestId, Pending> = new Map();
+  readonly pending: InFlightMap<RequestId, Pending> = new InFlightMap();
   lateAnswers = 0;
   unknownAnswers = 0;
   readonly #events: PeerEvents;
@@ -302,9 +303,8 @@ export class Peer {
   }
 
   #take(id: RequestId): Pending | undefined {
-    const pending = this.pending.get(id);
+    const pending = this.pending.take(id);
     if (pending === undefined) return undefined;
-    this.pending.delete(id);
     if (pending.request.signal !== undefined) this.#signals.remove(pending.request.signal, pending.id);
     for (const serverRequest of pending.serverRequests ?? []) {
       serverRequest.causes -= 1;
@@ -325,7 +325,7 @@ export class Peer {
   #die(error: PortolanError): void {
     this.#dead ??= error;
     clearTimeout(this.#timer);
-    for (const id of [...this.pending.keys()])
+    for (const id of this.pending.keys())
       this.#take(id)?.reject(this.transport.neverSent?.(id) === true ? neverRan(error) : error);
   }
 
@@ -347,7 +347,7 @@ export class Peer {
     const now = performance.now();
     let next = Infinity;
     const person = this.#events.waitingForPerson?.();
-    for (const pending of [...this.pending.values()]) {
+    for (const pending of this.pending.values()) {
       const at = Math.min(pending.idleAt, pending.endsAt);
       if (at > now) next = Math.min(next, at);
       else if (person !== undefined) this.#suspend(pending, person);
@@ -382,7 +382,7 @@ export class Peer {
         server: this.server,
         stderr: this.transport.stderrTail?.(),
         data: { method, timeoutMs: ms, hard },
-        hint: hard ? HARD_LIMIT_HINT : undefined,
+        hint: hard ? HARD_LIMIT_HINT : CALL_TIMEOUT_HINT,
       }),
     );
     // Requests that were in flight when another timed out are no further evidence against the server.

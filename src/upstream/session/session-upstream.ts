@@ -60,6 +60,8 @@ export interface SessionUpstreamOptions {
   readonly auth?: RequestAuth;
   /** Aborts the start. */
   readonly signal?: AbortSignal;
+  /** True to reject when the start timeout passes; the process then ends in the background. */
+  readonly rejectsAtTimeout?: boolean;
 }
 
 export async function openSessionUpstream(options: SessionUpstreamOptions): Promise<Upstream> {
@@ -237,6 +239,7 @@ class SessionUpstream implements Upstream {
     const error = new PortolanError("SERVER_CRASHED", message, {
       server: this.name,
       stderr: session.peer.transport.stderrTail?.(),
+      data: { timeouts: consecutive },
     });
     void session.peer.close(error);
     this.#lose(error);

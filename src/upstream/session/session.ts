@@ -42,6 +42,7 @@ export interface SessionOptions {
   readonly closed: (session: Session, error: PortolanError) => void;
   readonly onProbe: () => void;
   readonly onStderr?: (text: string) => void;
+  readonly onNoise?: (line: string) => void;
   readonly onLaunch?: (news: LaunchNews) => void;
   readonly launchContext?: LaunchContext;
   readonly auth?: RequestAuth;

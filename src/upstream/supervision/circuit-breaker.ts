@@ -38,6 +38,11 @@ export class CircuitBreaker {
     this.#trying = false;
   }
 
+  /** The next request is the trial, even if the pause is not over. */
+  endPause(): void {
+    if (this.#openedAt !== undefined) this.#openedAt = -Infinity;
+  }
+
   /** The trial request ended without showing whether the server works. */
   undecided(): void {
     this.#trying = false;
@@ -46,6 +51,11 @@ export class CircuitBreaker {
   /** The time until the next request is allowed. */
   get pauseLeft(): number {
     return this.#openedAt === undefined ? 0 : Math.max(0, this.#openedAt + PAUSE_MS - this.#now());
+  }
+
+  /** True when requests are refused, until one succeeds. */
+  get isOpen(): boolean {
+    return this.#openedAt !== undefined;
   }
 
   get closed(): boolean {

@@ -2,7 +2,7 @@
 
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
-import { toFault, unavailableError } from "./faults.ts";
+import { finalError, toFault, unavailableError } from "./faults.ts";
 
 test.each([
   ["INSTALL_FAILED", { reason: "E404", permanent: true }, "blocking"],
@@ -30,4 +30,22 @@ test("a server that is not running is named by its own alias, and the hint of th
     message: "one is not available: one exited with code 137",
     hint: "Call again in 10 s.",
   });
+});
+
+test("the code of a call that was not sent says so", () => {
+  const unsent = (hint?: string): PortolanError =>
+    new PortolanError("CONNECTION_LOST", "refused", {
+      hint,
+      tool: "echo",
+      data: { neverRan: true, reason: "X" },
+    });
+  expect(finalError(unsent("Check the URL."), "one")).toMatchObject({
+    ...{ code: "SERVER_UNAVAILABLE", message: "one is not available: refused", server: "one", tool: "echo" },
+    ...{ hint: "Check the URL.", data: { neverRan: true, reason: "X" } },
+  });
+  expect(finalError(unsent(), "one").hint).toBe("Call again.");
+  const sent = new PortolanError("CONNECTION_LOST", "reset");
+  expect(finalError(sent, "one")).toBe(sent);
+  const late = new PortolanError("TIMEOUT", "late", { data: { neverRan: true } });
+  expect(finalError(late, "one")).toBe(late);
 });

@@ -76,10 +76,21 @@ export function neverSentError(server: string): PortolanError {
   });
 }
 
+/** The error of a call that failed for good. If it was not sent, its code says so. */
+export function finalError(error: PortolanError, server: string): PortolanError {
+  if (error.data.neverRan !== true || !isServerFailure(error)) return error;
+  const named = renamedError(error, server);
+  const { tool, stderr, data } = named;
+  // The usual hint of these codes is about a call that was sent.
+  const hint = named.hint === ERROR_CODES[named.code].hint ? "Call again." : named.hint;
+  return new PortolanError("SERVER_UNAVAILABLE", `${server} is not available: ${named.message}`, {
+    ...{ server, tool, stderr, data, hint, cause: named },
+  });
+}
+
 /** The error of a call whose time ended before the server had started. `fault` is why Portolan starts it again. */
 export function lateStartError(late: PortolanError, server: string, fault: Fault | undefined): PortolanError {
-  const data = { ...late.data, neverRan: true };
-  if (fault === undefined) return changedError(late, { data });
+  if (fault === undefined) return late;
   const last = renamedError(fault.error, server);
   const failed = last.code === "SERVER_CRASHED" ? "crashed" : "failed";
   // The hint of a lost server begins with advice about the call that it interrupted; this call was not sent.
@@ -88,7 +99,6 @@ export function lateStartError(late: PortolanError, server: string, fault: Fault
   return changedError(late, {
     message: `${server}: the call was not sent: the server ${failed} (${last.message}), and Portolan was still restarting it after ${String(late.data.timeoutMs)} ms`,
     stderr: last.stderr,
-    data,
     hint: `${more} Call again when the server has started.`.trimStart(),
     cause: last,
   });

@@ -12,6 +12,7 @@ import {
   type Instance,
   type InstanceEvent,
   type InstanceState,
+  isUnreachable,
   MAX_WAITING,
   NEW_INSTANCE,
   type Policy,
@@ -44,6 +45,8 @@ export interface RunnerOptions {
   /** Calls are sent to the session from now on. */
   readonly attached: (handle: SessionHandle) => void;
   readonly event: (event: LifecycleEvent) => void;
+  /** Asks the server of the open session whether it answers. */
+  readonly probe: () => void;
   readonly changed: (state: InstanceState) => void;
   /** True when calls are in flight that this instance does not see. */
   readonly busy: () => boolean;
@@ -103,11 +106,11 @@ export class InstanceRunner {
     return this.#facts().inFlight > 0;
   }
 
-  /** True when the last start failed, also during the next attempt. */
+  /** True when the last start failed, also during the next attempt, and when the server does not answer. */
   get isDown(): boolean {
     const { state, failures } = this.#instance;
     if (state.kind === "starting") return failures > 0 || state.why === "retry";
-    return state.kind === "failed" || state.kind === "blocked";
+    return state.kind === "failed" || state.kind === "blocked" || isUnreachable(state);
   }
 
   /** The state before the attempt that runs now, if that attempt follows a failure; otherwise undefined. */
@@ -192,6 +195,16 @@ export class InstanceRunner {
     this.#feed({ type: "checkFailed", fault: toFault(error) });
   }
 
+  /** The server of the open session does not answer. */
+  unreachable(error: PortolanError): void {
+    this.#feed({ type: "unreachable", fault: toFault(error) });
+  }
+
+  /** The server of the open session answered. */
+  reachable(): void {
+    if (isUnreachable(this.state)) this.#feed({ type: "reachable" });
+  }
+
   async #closed(): Promise<void> {
     await Promise.all([...this.#opens, ...this.#releasing.keys(), this.#stopping]);
   }
@@ -266,6 +279,8 @@ export class InstanceRunner {
       }
       case "timer":
         return this.#arm(effect.timer, effect.at);
+      case "probe":
+        return this.#options.probe();
       case "emit":
         if (effect.event === "restarted") this.restarts += 1;
         if (effect.event !== "stopped") return this.#options.event(effect.event);

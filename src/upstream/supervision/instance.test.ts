@@ -344,6 +344,9 @@ class World {
       case "timer":
         this.timers.set(effect.timer, effect.at);
         break;
+      case "probe":
+        assert.equal(this.open.size, 1);
+        break;
       case "emit":
     }
   }

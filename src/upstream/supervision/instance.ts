@@ -4,6 +4,7 @@
 //     blocked <--blocking error--+     ^                     |
 //     failed  <--start failed----+     +--- crash 1 to 4 ----+--- crash 5 in a minute --> failed
 //     failed, blocked --call after retryAt, timer, recheck--> starting
+//     ready --unreachable--> ready with a fault --reachable--> ready
 //     any --drain--> draining --last call or deadline--> stopped          any --stop--> stopped
 
 import { backoffMs } from "../../base/time/retry.ts";
@@ -28,7 +29,8 @@ export type InstanceState =
       readonly session: number;
       readonly retriesLeft: number;
     }
-  | { readonly kind: "ready"; readonly session: number }
+  /** With a fault: the server of the open session does not answer now. */
+  | { readonly kind: "ready"; readonly session: number; readonly fault?: Fault }
   | { readonly kind: "failed" | "blocked"; readonly fault: Fault; readonly retryAt: number }
   | { readonly kind: "draining"; readonly session: number }
   | { readonly kind: "stopped" };
@@ -47,7 +49,7 @@ export interface Instance {
 export interface Policy {
   /** False: the instance stops when its session is lost, as a dedicated process does. */
   readonly restarts: boolean;
-  /** True for eager servers: a timer retries a failed start. False: the next call after `retryAt` does. */
+  /** True for eager servers: a timer retries a failed start, and probes an unreachable server. False: the next call does. */
   readonly keepsTrying: boolean;
   /** How often a failed start is repeated while callers wait. */
   readonly startRetries: number;
@@ -75,6 +77,9 @@ export type InstanceEvent =
   | { readonly type: "openFailed" | "lost"; readonly session: number; readonly fault: Fault }
   /** A check without a start has shown that the instance could not start. */
   | { readonly type: "checkFailed"; readonly fault: Fault }
+  /** The session is open, but its server does not answer; or it answers again. */
+  | { readonly type: "unreachable"; readonly fault: Fault }
+  | { readonly type: "reachable" }
   | { readonly type: "timer"; readonly timer: Timer };
 
 export type Effect =
@@ -85,7 +90,9 @@ export type Effect =
   | { readonly type: "sendWaiting" }
   | { readonly type: "rejectWaiting"; readonly reason: Fault | "closed" }
   | { readonly type: "timer"; readonly timer: Timer; readonly at: number }
-  | { readonly type: "emit"; readonly event: "ready" | "restarted" | "failed" | "stopped" };
+  /** Asks the server of the open session whether it answers. */
+  | { readonly type: "probe" }
+  | { readonly type: "emit"; readonly event: "ready" | "restarted" | "recovered" | "failed" | "stopped" };
 
 export type Step = readonly [Instance, readonly Effect[]];
 
@@ -97,6 +104,8 @@ const MAX_DELAY_MS = 30_000;
 const SECRET_RECHECK_MS = 4_000;
 /** The longest delay for a package that cannot be installed, for instance because its registry does not have it. */
 const MAX_INSTALL_DELAY_MS = 600_000;
+/** The interval in which an unreachable server is probed. */
+const PROBE_MS = 15_000;
 export const MAX_WAITING = 1_000;
 
 const NOTHING: readonly Effect[] = [];
@@ -126,6 +135,14 @@ export function reduceInstance(one: Instance, event: InstanceEvent, facts: Facts
       return sessionOf(state) === event.session
         ? onLost(one, event.session, event.fault, facts, policy)
         : [one, NOTHING];
+    case "unreachable":
+      return state.kind === "ready" ? onUnreachable(one, state, event.fault, facts, policy) : [one, NOTHING];
+    case "reachable":
+      if (!isUnreachable(state)) return [one, NOTHING];
+      return [
+        { ...one, state: { kind: "ready", session: state.session } },
+        [{ type: "emit", event: "recovered" }],
+      ];
     case "timer":
       return onTimer(one, event.timer, facts, policy);
     case "quiet":
@@ -245,7 +262,23 @@ function onLost(
     session,
     retriesLeft: 0,
   };
-  return [{ ...one, crashes, state: delayed }, [close, failed, retry]];
+  return [{ ...one, crashes, state: delayed }, isForgotten ? [close, retry] : [close, failed, retry]];
+}
+
+function onUnreachable(
+  one: Instance,
+  state: InstanceState & { kind: "ready" },
+  fault: Fault,
+  { now }: Facts,
+  { keepsTrying }: Policy,
+): Step {
+  return [
+    { ...one, state: { ...state, fault } },
+    [
+      ...(isUnreachable(state) ? NOTHING : [{ type: "emit", event: "failed" } as const]),
+      ...(keepsTrying ? [{ type: "timer", timer: "retry", at: now + PROBE_MS } as const] : NOTHING),
+    ],
+  ];
 }
 
 function onTimer(one: Instance, timer: Timer, facts: Facts, policy: Policy): Step {
@@ -255,6 +288,7 @@ function onTimer(one: Instance, timer: Timer, facts: Facts, policy: Policy): Ste
     return state.kind === "ready" ? onIdleTimer(one, state.session, facts, policy) : [one, NOTHING];
   if (state.kind === "starting" && state.phase === "delayed") return open(one, state.why, state.retriesLeft);
   if ((state.kind === "failed" || state.kind === "blocked") && policy.keepsTrying) return begin(one, policy);
+  if (isUnreachable(state)) return [one, [{ type: "probe" }]];
   return [one, NOTHING];
 }
 
@@ -315,11 +349,18 @@ function withFirst(effect: Effect, [one, effects]: Step): Step {
   return [one, [effect, ...effects]];
 }
 
+/** True when the session is open, but its server does not answer. */
+export function isUnreachable(
+  state: InstanceState,
+): state is InstanceState & { kind: "ready"; readonly fault: Fault } {
+  return state.kind === "ready" && state.fault !== undefined;
+}
+
 /** Undefined for states that say nothing new to the users of an upstream. */
 export function publicStateOf(state: InstanceState): UpstreamState | undefined {
   switch (state.kind) {
     case "ready":
-      return "ready";
+      return isUnreachable(state) ? "reconnecting" : "ready";
     case "starting":
       return state.why === "restart" ? "reconnecting" : undefined;
     case "failed":

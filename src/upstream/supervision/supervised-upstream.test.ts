@@ -3,7 +3,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
 import { Emitter } from "../emitter.ts";
-import type { Upstream, UpstreamEvents } from "../upstream.ts";
+import type { Description, Upstream, UpstreamEvents } from "../upstream.ts";
 import type { Policy } from "./instance.ts";
 import { SupervisedUpstream } from "./supervised-upstream.ts";
 
@@ -15,7 +15,7 @@ class FakeSession {
   isClosed = false;
   readonly upstream: Upstream;
 
-  constructor(answer: Upstream["request"]) {
+  constructor(answer: Upstream["request"], transport: Description["transport"] = "stdio") {
     const close = async (): Promise<void> => {
       this.isClosed = true;
     };
@@ -23,7 +23,7 @@ class FakeSession {
       name: "fake",
       describe: () =>
         ({
-          ...{ info: undefined, era: "legacy", revision: "", transport: "stdio" },
+          ...{ info: undefined, era: "legacy", revision: "", transport },
           capabilities: {},
           instructions: undefined,
         }) as const,
@@ -209,4 +209,99 @@ test("drain finishes the calls in flight and accepts no other", async () => {
   expect(await inFlight).toEqual({ done: true });
   await drained;
   expect(session.isClosed).toBe(true);
+});
+
+/** An instance of a server behind a URL. `answer` is the error of its requests. */
+async function behindUrl(policy: Partial<Policy> = {}): Promise<{
+  upstream: SupervisedUpstream;
+  news: unknown[];
+  methods: string[];
+  failsWith: (code: PortolanError["code"] | undefined) => void;
+}> {
+  const news: unknown[] = [];
+  const methods: string[] = [];
+  let failure: PortolanError | undefined;
+  const answer: Upstream["request"] = async ({ method }) => {
+    methods.push(method);
+    if (failure !== undefined) throw failure;
+    return {};
+  };
+  const upstream = new SupervisedUpstream({
+    name: "fake",
+    policy: () => ({
+      ...{ restarts: true, keepsTrying: true, startRetries: 0, idleMs: undefined, drainMs: 0 },
+      ...policy,
+    }),
+    requestTimeoutMs: 0,
+    open: async () => {
+      const session = new FakeSession(answer, "http");
+      return { upstream: session.upstream, release: () => session.upstream.close() };
+    },
+    event: (event) => news.push(event),
+  });
+  await upstream.start();
+  upstream.on("stateChanged", (state, reason) => news.push([state, reason?.code]));
+  upstream.on("toolsChanged", () => news.push("toolsChanged"));
+  news.length = 0;
+  const failsWith = (code: PortolanError["code"] | undefined): void => {
+    failure = code && new PortolanError(code, "no answer", { data: { timeoutMs: 5_000 } });
+  };
+  return { upstream, news, methods, failsWith };
+}
+
+const fail = (upstream: SupervisedUpstream): Promise<unknown> =>
+  upstream.request({ method: "tools/call" }).catch((error: unknown) => error);
+
+test("a server that refuses calls is down until a probe succeeds", async () => {
+  const { upstream, news, methods, failsWith } = await behindUrl();
+  failsWith("CONNECTION_LOST");
+  for (let i = 0; i < 4; i += 1) await fail(upstream);
+  expect(upstream.isDown).toBe(false);
+  await fail(upstream);
+  expect(upstream.isDown).toBe(true);
+  expect(upstream.live).toBeDefined();
+  expect(news).toEqual(["failed", ["reconnecting", "CONNECTION_LOST"]]);
+  await vi.advanceTimersByTimeAsync(16_000);
+  expect(methods.slice(5)).toEqual(["ping"]);
+  expect(news).toHaveLength(2);
+  failsWith(undefined);
+  await vi.advanceTimersByTimeAsync(15_000);
+  expect(upstream.isDown).toBe(false);
+  expect(news.slice(2)).toEqual(["recovered", "toolsChanged", ["ready", undefined]]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(methods.slice(5)).toEqual(["ping", "ping"]);
+  await upstream.close();
+});
+
+test("only a call asks an unreachable server that is not kept running", async () => {
+  const { upstream, news, methods, failsWith } = await behindUrl({ keepsTrying: false });
+  failsWith("CONNECTION_LOST");
+  for (let i = 0; i < 5; i += 1) await fail(upstream);
+  failsWith(undefined);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(methods).not.toContain("ping");
+  expect(upstream.isDown).toBe(true);
+  await upstream.request({ method: "tools/call" });
+  expect(upstream.isDown).toBe(false);
+  expect(news.slice(2)).toEqual(["recovered", "toolsChanged", ["ready", undefined]]);
+  await upstream.close();
+});
+
+test("an error response to a probe shows that the server is up", async () => {
+  const { upstream, failsWith } = await behindUrl();
+  failsWith("RPC_ERROR");
+  await upstream.probe();
+  expect(upstream.isDown).toBe(false);
+  await upstream.close();
+});
+
+test("a probe without an answer in time shows that the server is down, and refuses no call", async () => {
+  const { upstream, failsWith } = await behindUrl();
+  failsWith("TIMEOUT");
+  await expect(upstream.probe()).rejects.toMatchObject({ code: "TIMEOUT" });
+  expect(upstream.isDown).toBe(true);
+  failsWith(undefined);
+  await upstream.request({ method: "tools/call" });
+  expect(upstream.isDown).toBe(false);
+  await upstream.close();
 });

@@ -15,12 +15,13 @@ import {
 } from "../upstream.ts";
 import { pause } from "../waiting.ts";
 import { CircuitBreaker } from "./circuit-breaker.ts";
-import { closedError, isServerFailure, mayRepeat, toFault, unavailableError } from "./faults.ts";
+import { closedError, finalError, isServerFailure, mayRepeat, toFault, unavailableError } from "./faults.ts";
 import { type Fault, type InstanceState, publicStateOf } from "./instance.ts";
 import { InstanceRunner, type RunnerOptions, type SessionHandle } from "./instance-runner.ts";
 import { SessionSubscriptions } from "./session-subscriptions.ts";
 
 const MAX_REPEATS = 2;
+const PROBE_TIMEOUT_MS = 5_000;
 const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 const FORWARDED_EVENTS = [...LIST_EVENTS, "resourceUpdated", "log"] as const;
 
@@ -64,15 +65,20 @@ export class SupervisedUpstream implements Upstream {
       requestTimeoutMs,
       open: (signal) => open(signal, this.#description),
       attach: (handle, lost) => {
+        // The server has just answered.
+        this.#breaker.succeeded();
         isRenewed = this.#description !== undefined;
         return this.#attach(handle.upstream, lost);
       },
       attached: (handle) => {
         opened?.(handle, isRenewed);
-        // The lists may differ from those of the session before.
-        if (isRenewed) for (const list of LIST_EVENTS) this.#emitter.emit(list);
+        if (isRenewed) this.#listsMayDiffer();
       },
-      event: (one) => event?.(one),
+      event: (one) => {
+        event?.(one);
+        if (one === "recovered") this.#listsMayDiffer();
+      },
+      probe: () => void this.probe().catch(() => {}),
       changed: (state) => {
         changed?.(state);
         this.#emitState(state);
@@ -104,7 +110,7 @@ export class SupervisedUpstream implements Upstream {
     return this.#runner.lastFault;
   }
 
-  /** True when the last start failed, also during the next attempt. */
+  /** True when the last start failed, also during the next attempt, and when the server does not answer. */
   get isDown(): boolean {
     return this.#runner.isDown;
   }
@@ -153,6 +159,33 @@ export class SupervisedUpstream implements Upstream {
     return live
       .request(call)
       .then(this.#answered, (thrown: unknown) => this.#recover(thrown, call, live, sentAt, 0));
+  }
+
+  /**
+   * Asks the server of the open session whether it answers, also while the circuit breaker is open. The answer decides whether the
+   * server is reachable. Rejects if the server does not answer.
+   */
+  async probe(): Promise<void> {
+    const { live } = this;
+    if (live === undefined) throw this.unavailable ?? closedError(this.name);
+    const { era, transport } = live.describe();
+    this.#breaker.endPause();
+    try {
+      const method = era === "modern" ? "server/discover" : "ping";
+      await this.#requestLater({ method, timeoutMs: PROBE_TIMEOUT_MS }, 0);
+    } catch (thrown) {
+      const error = toPortolanError(thrown, { server: this.name });
+      // An error response is an answer: some servers do not implement ping.
+      if (error.code === "RPC_ERROR") return;
+      const isSilent = error.code === "TIMEOUT";
+      const isDown = isSilent || error.code === "SERVER_UNAVAILABLE" || isServerFailure(error);
+      // On other transports, the session of a lost server ends, and a server that is busy is not lost.
+      if (transport !== "http" || !isDown) throw error;
+      // A request that succeeds is noticed only after a failure.
+      if (isSilent) this.#breaker.failed();
+      this.#runner.unreachable(isSilent ? error : (this.lastFault?.error ?? error));
+      throw error;
+    }
   }
 
   notify(method: string, params?: JsonObject): void {
@@ -248,7 +281,7 @@ export class SupervisedUpstream implements Upstream {
     this.#runner.inFlight += 1;
     try {
       const result = await live.request(call);
-      this.#breaker.succeeded();
+      this.#reached();
       return this.#answered(result);
     } catch (error) {
       return this.#recover(error, call, live, sentAt, attempt);
@@ -270,13 +303,24 @@ export class SupervisedUpstream implements Upstream {
       // On other transports a failure ends the session, which the reducer counts.
       this.#runner.lastFault = toFault(error);
       this.#breaker.failed(sentAt);
-    } else if (error.code === "RPC_ERROR") this.#breaker.succeeded();
+      if (this.#breaker.isOpen) this.#runner.unreachable(error);
+    } else if (error.code === "RPC_ERROR") this.#reached();
     else this.#breaker.undecided();
     if (call.signal?.aborted === true || this.state.kind === "stopped") throw error;
     if (error.code === "SESSION_LOST" && attempt === 0) return this.#requestLater(call, attempt + 1);
-    if (!isFailure || !mayRepeat(error, call) || attempt >= MAX_REPEATS) throw error;
+    if (!isFailure || !mayRepeat(error, call) || attempt >= MAX_REPEATS) throw finalError(error, this.name);
     await pause(100 + Math.random() * 300, call.signal);
     return this.#requestLater(call, attempt + 1);
+  }
+
+  #reached(): void {
+    this.#breaker.succeeded();
+    this.#runner.reachable();
+  }
+
+  /** The server may be another process than before. */
+  #listsMayDiffer(): void {
+    for (const list of LIST_EVENTS) this.#emitter.emit(list);
   }
 
   #attach(upstream: Upstream, lost: (error: PortolanError) => void): () => void {

@@ -5,6 +5,7 @@ import { PortolanError } from "../../errors/index.ts";
 import { launch } from "../../launch/index.ts";
 import type { RequestId, StdioEndpoint } from "../../model/index.ts";
 import { type ChildGroup, describeExit, type Exit } from "../../process/index.ts";
+import { httpProgramHint } from "../failure-hints/http-programs.ts";
 import { LineReader } from "./lines.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 import {
@@ -20,6 +21,8 @@ const EXIT_LAG_MS = 50;
 const FLUSH_AT = 8;
 /** A pipe write of at most this many characters is atomic. */
 const WHOLE_WRITE_CHARS = 4_096;
+/** Length of a line on stdout that is no message, in a diagnostic. */
+const NOISE_CHARS = 120;
 
 export class StdioTransport implements Transport {
   readonly name = "stdio";
@@ -134,16 +137,18 @@ export class StdioTransport implements Transport {
 
   #noise(line: string): void {
     this.counters.noise += 1;
+    const shown = firstWords(line, NOISE_CHARS);
+    this.#options.onNoise?.(shown);
     if (this.counters.noise > 1) return;
     this.#options.report({
       code: "PROTOCOL_ERROR",
       severity: "warning",
       server: this.#options.server,
-      message: `Portolan ignored a line on the stdout of the server that is not JSON-RPC: ${JSON.stringify(firstWords(line, 120))}`,
+      message: `Portolan ignored a line on the stdout of the server that is not JSON-RPC: ${JSON.stringify(shown)}`,
       // The line that npm prints before it runs a script: "> name@1.0.0 start".
       hint: /^> \S+@\S+ \S+$/.test(line)
         ? "npm printed this line. To suppress it, add --silent to the arguments of npm."
-        : undefined,
+        : httpProgramHint(line),
     });
   }
 

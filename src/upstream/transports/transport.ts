@@ -31,6 +31,8 @@ export interface TransportOptions {
   readonly report: Report;
   /** Receives the server's stderr output as it arrives. */
   readonly onStderr?: (text: string) => void;
+  /** Receives the beginning of the first line on stdout that is no message. */
+  readonly onNoise?: (line: string) => void;
   /** Install and sandbox settings of a local program. */
   readonly launch?: LaunchSettings;
   readonly roots?: readonly string[];

@@ -107,6 +107,23 @@ it("proposes prompts and resources, and warns of a server that writes beside its
   expect(read).toMatchObject({ code: 0, out: expect.stringContaining("read note:///a") });
 }, 60_000);
 
+it("proposes portolan test only if a contract can have examples", async () => {
+  const next = async (...words: string[]): Promise<string> => {
+    const { out } = await notes([NOTE]).run(
+      "author",
+      "node s/server.mjs s/c.json",
+      "--yes",
+      "--text",
+      ...words,
+    );
+    return out.slice(out.indexOf("Next"));
+  };
+  const plain = await next("--id", "notes-mcp");
+  expect(plain).toContain("portolan resolve get-note\n");
+  expect(plain).not.toContain("portolan test");
+  expect(await next("--id", "notes-mcp", "--sample")).toContain("portolan test notes-mcp\n");
+}, 60_000);
+
 describe("secrets", () => {
   it("of two drivers stay separate, though both servers use the same name", async () => {
     const here = notes([reads("get_note"), reads("list_notes")]);
@@ -165,7 +182,9 @@ describe("results", () => {
     const here = notes([NOTE], { "tools/note-read/TOOL.md": contractFile("note-read", outputs) });
     const made = await author(here, "--tools", "get_note=note-read", "--sample");
     expect(made).toMatchObject({ code: 0, tools: [{ contract: "note-read", result_extract: path }] });
-    expect(made.left.join("\n")).toContain("note-read: the sample result also contained an image");
+    expect(made.left.join("\n")).toContain(
+      "note-read: Portolan called the tool once (--sample). The result also contained an image",
+    );
     expect((await here.run("call", "note-read")).code).toBe(0);
   });
 
@@ -180,7 +199,7 @@ describe("results", () => {
     const refused = await here.run(...AUTHOR, ...words, "--sample");
     expect(refused.code).not.toBe(0);
     expect(envelope(refused).message).toContain(
-      "The sample result of get_note does not match the outputs of note-read",
+      "Portolan called get_note once (--sample), and the result does not match the outputs of note-read",
     );
   });
 });

@@ -90,7 +90,7 @@ export function readUrl(reader: EntryReader, transport: "http" | "sse" | "websoc
     ...readBearer(reader),
   };
   if (url === undefined) return undefined;
-  const problem = checkUrl(url, transport);
+  const problem = checkUrl(url, transport, reader.keyOf("type"));
   if (problem !== undefined) return reader.refuse([key], `${key} ${problem.message}`, problem.hint);
   return { transport, url, ...(Object.keys(headers).length === 0 ? {} : { headers }) };
 }
@@ -114,7 +114,11 @@ function checkHeader(name: string, value: string): string | undefined {
 }
 
 /** The message never repeats the URL, which may hold a secret. */
-function checkUrl(url: string, transport: string): { message: string; hint: string } | undefined {
+function checkUrl(
+  url: string,
+  transport: string,
+  typeKey: string | undefined,
+): { message: string; hint: string } | undefined {
   const [first] = parsePieces(url);
   if (typeof first === "object") return undefined;
   const plain = withPlaceholders(url);
@@ -125,7 +129,7 @@ function checkUrl(url: string, transport: string): { message: string; hint: stri
   if (allowed.includes(new URL(plain).protocol)) return undefined;
   return {
     message: `must start with ${allowed.map((protocol) => `${protocol}//`).join(" or ")}`,
-    hint: `Write it such as ${example}, or correct the type.`,
+    hint: `Write a URL such as ${example}${typeKey === undefined ? "" : `, or correct ${typeKey}`}.`,
   };
 }
 

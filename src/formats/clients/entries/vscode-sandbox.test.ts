@@ -63,6 +63,50 @@ test("denied hosts take no chances, and what is wrong is told", () => {
   ]);
 });
 
+test.each([
+  [["api.a.com", "b.com"], ["*.a.com"], ["b.com"]],
+  [["a.com"], ["*.a.com"], ["a.com"]],
+  [["B.com", "c.com"], ["b.com"], ["c.com"]],
+  [["b.com", "c.com"], ["B.COM."], ["c.com"]],
+  [["b.com:8443", "c.com"], ["b.com"], ["c.com"]],
+  [["b.com", "c.com"], ["b.com:443"], ["c.com"]],
+  [["[0:0::1]", "c.com"], ["::1"], ["c.com"]],
+  [["a.com", "localhost", "127.0.0.1"], ["*"], undefined],
+])("of the allowed hosts %j, the denied ones %j are left out", (allowedDomains, deniedDomains, network) => {
+  const { launch, messages } = read({
+    sandboxEnabled: true,
+    sandbox: { network: { allowedDomains, deniedDomains } },
+  });
+  expect(launch?.sandbox?.network).toEqual(network);
+  expect(messages).toEqual([]);
+});
+
+test("a denied text that is not a host leaves no host allowed", () => {
+  expect(
+    read({
+      sandboxEnabled: true,
+      sandbox: { network: { allowedDomains: ["a.com"], deniedDomains: ["https://b.com/"] } },
+    }),
+  ).toEqual({
+    launch: { sandbox: { mode: "enforce" } },
+    messages: [
+      '"https://b.com/" is not a host, so Portolan cannot deny it and leaves out all allowedDomains',
+    ],
+  });
+});
+
+test("a field in the wrong place is reported", () => {
+  expect(read({ sandboxEnabled: true, sandbox: { denyRead: ["/a"], network: {} } })).toEqual({
+    launch: { sandbox: { mode: "enforce" } },
+    messages: ["sandbox.denyRead is not used"],
+  });
+  const sandbox = { filesystem: { allowRead: ["/a"], allowWrite: [] }, network: { allowDomains: ["a.com"] } };
+  expect(read({ sandboxEnabled: true, sandbox })).toEqual({
+    launch: { sandbox: { mode: "enforce" } },
+    messages: ["sandbox.filesystem.allowRead is not used", "sandbox.network.allowDomains is not used"],
+  });
+});
+
 function server(sandbox: SandboxConfig): ServerConfig {
   return {
     alias: "a",
@@ -94,10 +138,30 @@ test("what has no place is a note, and other clients have none for any of it", (
   ]);
 });
 
+const UNCONFINED =
+  "VS Code runs this server without a sandbox, because Portolan's default sandbox cannot be exported: set sandbox in the config of the server, or connect VS Code to the gateway: portolan connect vscode";
+
+test("a server with the default sandbox gets a note, because VS Code runs it without a sandbox", () => {
+  const { launch: _, ...plain } = server({});
+  const written = renderFor("vscode", [plain]);
+  expect(JSON.parse(written.text)).toEqual({ servers: { a: { type: "stdio", command: "x" } } });
+  expect(written.notes).toEqual([{ server: "a", message: UNCONFINED }]);
+  const other: ServerConfig = { ...plain, launch: { install: [] } };
+  expect(renderFor("vscode", [other]).notes.map(({ message }) => message)).toContain(UNCONFINED);
+  const old = '{ "servers": { "a": { "type": "stdio", "command": "y" } } }';
+  expect(mergeInto("vscode", old, [plain], { ...PLACE, file: FILE }).notes).toEqual(written.notes);
+  // Portolan gives these servers no sandbox either, or no process.
+  expect(renderFor("vscode", [server({ mode: "off" })]).notes).toEqual([]);
+  const remote = { ...plain, endpoint: { transport: "http", url: "https://a.com/mcp" } } as const;
+  expect(renderFor("vscode", [remote]).notes).toEqual([]);
+  expect(renderFor("claude-code", [plain]).notes).toEqual([]);
+});
+
 test("a sandbox that stands in the file stays when nothing is said about it", () => {
   const before = '{ "servers": { "a": { "type": "stdio", "command": "y", "sandboxEnabled": true } } }';
   const { launch: _, ...plain } = server({});
-  const { text } = mergeInto("vscode", before, [plain], { ...PLACE, file: FILE });
+  const { text, notes } = mergeInto("vscode", before, [plain], { ...PLACE, file: FILE });
+  expect(notes).toEqual([]);
   expect(JSON.parse(text)).toEqual({
     servers: { a: { type: "stdio", command: "x", sandboxEnabled: true } },
   });

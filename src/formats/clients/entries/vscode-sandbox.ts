@@ -1,16 +1,33 @@
 // VS Code's sandbox of a server (`sandboxEnabled`, `sandbox`) as Portolan's, and back.
 
-import { isObject, type LaunchSettings, parseNetworkRule, type SandboxConfig } from "../../../model/index.ts";
+import {
+  isObject,
+  type LaunchSettings,
+  matchesRule,
+  type NetworkRule,
+  parseNetworkRule,
+  type SandboxConfig,
+} from "../../../model/index.ts";
 import type { ReadContext } from "../known/context.ts";
 import { type EntryReader, kindOf } from "./entry-reader.ts";
 import type { EntryWriter } from "./entry-writer.ts";
 import { wholePath } from "./read-endpoint.ts";
 import type { Path } from "../types.ts";
 
+const FIELDS =
+  "Write paths as sandbox.filesystem (allowWrite, denyRead, denyWrite), and hosts as sandbox.network (allowedDomains, deniedDomains).";
+
+const GROUPS: Readonly<Record<string, readonly string[]>> = {
+  filesystem: ["allowWrite", "denyRead", "denyWrite"],
+  network: ["allowedDomains", "deniedDomains"],
+};
+
 /** Returns undefined if the sandbox is not enabled; Portolan's default applies then. */
 export function readSandbox(reader: EntryReader, context: ReadContext): LaunchSettings | undefined {
   if (reader.boolean("sandboxEnabled") !== true) return undefined;
   const block = reader.raw("sandbox") ?? {};
+  for (const path of isObject(block) ? unknownFields(block) : [])
+    reader.report("warning", ["sandbox", ...path], `sandbox.${path.join(".")} is not used`, FIELDS);
   const list = (...path: [string, string]): string[] => {
     const group = isObject(block) ? (block[path[0]] ?? {}) : {};
     const value = isObject(group) ? (group[path[1]] ?? []) : [];
@@ -36,8 +53,18 @@ export function readSandbox(reader: EntryReader, context: ReadContext): LaunchSe
   };
 }
 
+function unknownFields(block: Readonly<Record<string, unknown>>): string[][] {
+  return Object.entries(block).flatMap(([key, group]) => {
+    if (!Object.hasOwn(GROUPS, key)) return [[key]];
+    const unknown = Object.keys(isObject(group) ? group : {}).filter((name) => !GROUPS[key]?.includes(name));
+    return unknown.map((name) => [key, name]);
+  });
+}
+
 /** A rule with `*` cannot exclude a host, so such rules are left out if there are denied hosts. */
 function readHosts(reader: EntryReader, allowed: readonly string[], denied: readonly string[]): string[] {
+  const deniedRules = readDenied(reader, denied);
+  if (deniedRules === undefined) return [];
   return allowed.flatMap((host, index) => {
     const at = ["sandbox", "network", "allowedDomains", index];
     const parsed = parseNetworkRule(host);
@@ -50,16 +77,38 @@ function readHosts(reader: EntryReader, allowed: readonly string[], denied: read
       );
       return [];
     }
-    if (denied.length === 0 || parsed.rule.kind === "name" || parsed.rule.kind === "address")
-      return denied.includes(host) ? [] : [parsed.rule.text];
+    const { rule } = parsed;
+    if (denied.length === 0) return [rule.text];
+    if (rule.kind === "name" || rule.kind === "address")
+      return deniedRules.some((one) => isDenied(one, rule.host)) ? [] : [rule.text];
     reader.report(
       "warning",
       at,
-      `${parsed.rule.text} is left out, because deniedDomains may contain a subdomain of it`,
+      `${rule.text} is left out, because deniedDomains may contain a subdomain of it`,
       "Name the hosts one by one, and remove deniedDomains.",
     );
     return [];
   });
+}
+
+/** Undefined if one of them is not a host: Portolan then does not know which hosts are denied. */
+function readDenied(reader: EntryReader, denied: readonly string[]): NetworkRule[] | undefined {
+  const parsed = denied.map((host) => parseNetworkRule(host));
+  parsed.forEach((one, index) => {
+    if (!one.ok)
+      reader.report(
+        "warning",
+        ["sandbox", "network", "deniedDomains", index],
+        `${JSON.stringify(denied[index])} is not a host, so Portolan cannot deny it and leaves out all allowedDomains`,
+        one.hint,
+      );
+  });
+  return parsed.every((one) => one.ok) ? parsed.map(({ rule }) => rule) : undefined;
+}
+
+/** A denied host is denied on every port, and `*` denies special addresses and localhost too. */
+function isDenied(denied: NetworkRule, host: string): boolean {
+  return denied.kind === "public" || denied.ports.some((port) => matchesRule(denied, host, port));
 }
 
 /** Writes the rules that VS Code supports; the others become a note. */

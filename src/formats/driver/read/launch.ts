@@ -53,9 +53,8 @@ function toSandbox(
       "Keep the one at the top level.",
     );
   if (remote && sandbox === undefined && network === undefined) return undefined;
-  const { fs, env, home, limits, pathArguments, exec } = sandbox ?? {};
-  const egress = (network ?? sandbox?.network)?.egress ?? [];
-  return definedOnly<SandboxConfig>({ fs, env, home, limits, pathArguments, network: egress, exec });
+  const { mode: _mode, tty: _tty, network: own, ...rules } = sandbox ?? {};
+  return definedOnly<SandboxConfig>({ ...rules, network: (network ?? own)?.egress ?? [] });
 }
 
 function noteUnused({ root, diagnostics, remote }: LaunchContext): void {

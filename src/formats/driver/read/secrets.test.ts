@@ -129,7 +129,11 @@ describe("is refused", () => {
 });
 
 test.each([
-  ["an exposure that is not known", file(entry("aa", ", exposures: [{ kind: pigeon }]")), "skips it"],
+  [
+    "an exposure that is not known",
+    file(entry("aa", ", exposures: [{ kind: pigeon }]")),
+    "ignores this entry",
+  ],
   ["two dashes", file(entry("a--b")), "two dashes"],
 ])("told, and kept: %s", (_, text, message) => {
   const { secrets, diagnostics } = parseSecrets(text, "SECRETS.md");

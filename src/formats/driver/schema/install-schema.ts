@@ -108,7 +108,7 @@ function isUsableUrl(
   const parsed = parseUrl(url);
   if (parsed === undefined || !isHttpUrl(parsed)) {
     const hint = /^docker:/i.test(url)
-      ? "Docker pulls server.image when the server starts. Remove this entry."
+      ? "A container image needs no install method. Write server: { kind: docker, image: … }, and remove this entry. If the image is missing, Docker pulls it when the server starts."
       : "Write an address that begins with https://.";
     diagnostics.warn(place, "Portolan cannot download from this URL, so it skips this install method", hint);
     return false;

@@ -5,6 +5,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 import { createValidator } from "../../../schema/index.ts";
 import { readYaml, toPlain } from "../../document/index.ts";
+import { SANDBOX_BLOCK } from "../../manifest/index.ts";
+import type { JsonSchemaObject } from "../../schema-builder/index.ts";
 import { driverSchemas } from "../index.ts";
 
 const WRITE = process.env.PORTOLAN_WRITE_SCHEMAS === "1";
@@ -15,6 +17,13 @@ describe.each(Object.entries(driverSchemas()))("schemas/%s", (name, schema) => {
     if (WRITE) writeFileSync(place(name), `${JSON.stringify(schema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(place(name), "utf8"))).toEqual(JSON.parse(JSON.stringify(schema)));
   });
+});
+
+test("a driver's sandbox has every rule of a server's sandbox, without the backend", () => {
+  const [driver, server] = [driverSchemas()["driver.schema.json"], SANDBOX_BLOCK.toJsonSchema()];
+  const rules = (schema: JsonSchemaObject | undefined): string[] => Object.keys(schema?.properties ?? {});
+  const own = new Set(rules((driver?.properties as Record<string, JsonSchemaObject> | undefined)?.sandbox));
+  expect(rules(server).filter((name) => !own.has(name))).toEqual(["backend"]);
 });
 
 const head = "name: A, id: a-mcp, description: d, version: 1.0.0, kind: mcp";

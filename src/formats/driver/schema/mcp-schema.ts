@@ -129,8 +129,6 @@ const EXEC = object("Rules for other programs that the server starts.", {
   return definedOnly({ allow: named ? programs : undefined, spawn: spawn === true ? true : undefined });
 });
 
-const { env, home, limits, pathArguments } = SHARED_SANDBOX_FIELDS;
-
 /** The sandbox rules that a driver requests. The workspace decides how strictly they are enforced. */
 const SANDBOX = object(
   "Sandbox rules of the server, in addition to the default profile.",
@@ -148,13 +146,10 @@ const SANDBOX = object(
       toAbsolutePath(written.replace(/(?<=.)\/\*\*$/, ""), node, context),
     ),
     exec: EXEC,
-    env,
     tty: object("Not supported: a server has no terminal.", {
       required: flag("Must not be true, because a server has no terminal."),
     }),
-    home,
-    limits,
-    pathArguments,
+    ...SHARED_SANDBOX_FIELDS,
   },
   {
     check({ tty }, at) {

@@ -93,7 +93,7 @@ const EXPOSURE = variants(
     reportUnknown: (word, node, known, { diagnostics }) =>
       diagnostics.warn(
         node,
-        `Portolan does not know the exposure ${quoted(word)}, and skips it`,
+        `Portolan does not know the kind of exposure ${quoted(word)}, and ignores this entry`,
         didYouMean(word, known),
       ),
   },

@@ -13,9 +13,9 @@ import type {
   HttpExpectation,
   InstallMethod,
   LaunchSettings,
-  ResourceLimits,
   SandboxConfig,
 } from "../../../model/index.ts";
+import { toSandboxBlock } from "../../manifest/index.ts";
 import { hostRule } from "../read/launch.ts";
 import { writeIsoDuration } from "../schema/auth-schema.ts";
 import { type Fields, filledOnly, writeBody, writeFrontmatter } from "./write-frontmatter.ts";
@@ -207,24 +207,12 @@ function writeMethod(method: InstallMethod): Fields {
   return { method: "download", url, extract_bin: extractBin, verify_sha256: sha256 };
 }
 
-function writeSandbox({ fs, env, exec, home, limits, pathArguments }: SandboxConfig): Fields | undefined {
-  return filledOnly({
-    fs,
-    exec: exec && filledOnly(exec),
-    env,
-    home,
-    limits: limits && writeLimits(limits),
-    path_arguments: pathArguments,
-  });
-}
-
-function writeLimits(limits: ResourceLimits): Fields {
-  return {
-    memory: limits.memoryBytes,
-    processes: limits.processes,
-    open_files: limits.openFiles,
-    cpu: limits.cpuSeconds === undefined ? undefined : `${limits.cpuSeconds}s`,
-    file_size: limits.fileBytes,
-    niceness: limits.niceness,
-  };
+/** A driver has its hosts at the top level, its mode as a request, and no backend. */
+function writeSandbox({
+  mode: _mode,
+  backend: _backend,
+  network: _network,
+  ...rules
+}: SandboxConfig): Fields {
+  return { ...toSandboxBlock(rules) };
 }

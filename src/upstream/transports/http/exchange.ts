@@ -1,5 +1,6 @@
 // One HTTP request and its response on undici's dispatcher, with redirects within the origin, body limits and typed failures.
 
+import { merge } from "../../../base/collections/merge.ts";
 import { firstWords } from "../../../base/text/truncate.ts";
 import { parseUrl } from "../../../base/net/urls.ts";
 import type { RpcErrorObject } from "../../../model/index.ts";
@@ -59,8 +60,7 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
   };
 
   const dispatch = (url: URL, redirects: number): void => {
-    const handler = new ResponseHandler(request, {
-      ...events,
+    const own: OwnEvents = {
       aborted: () => aborted,
       controller: (current) => {
         controller = current;
@@ -81,7 +81,8 @@ export function exchange(agent: Agent, request: ExchangeRequest, events: Exchang
           );
         else dispatch(next, redirects + 1);
       },
-    });
+    };
+    const handler = new ResponseHandler(request, merge(events, own));
     agent.dispatch(
       {
         origin: url.origin,
@@ -115,7 +116,9 @@ function withHeaders(headers: HeaderMap, data: Record<string, unknown>): Record<
   return Object.defineProperty(data, "headers", { value: Object.fromEntries(small), enumerable: false });
 }
 
-interface HandlerEvents extends Omit<ExchangeEvents, "failed"> {
+type HandlerEvents = Omit<ExchangeEvents, "failed"> & OwnEvents;
+
+interface OwnEvents {
   aborted(): boolean;
   controller(controller: Controller): void;
   failed(failure: HttpFailure): void;

@@ -76,10 +76,10 @@ export class ProtocolHeaders {
 
   /** Headers of a message that belongs to the legacy session. */
   ofSession(): Record<string, string> {
-    return {
-      ...(this.session === undefined ? {} : { [HEADER.SESSION_ID]: this.session }),
-      ...(this.revision === undefined ? {} : { [HEADER.PROTOCOL_VERSION]: this.revision }),
-    };
+    const headers: Record<string, string> = {};
+    if (this.session !== undefined) headers[HEADER.SESSION_ID] = this.session;
+    if (this.revision !== undefined) headers[HEADER.PROTOCOL_VERSION] = this.revision;
+    return headers;
   }
 }
 

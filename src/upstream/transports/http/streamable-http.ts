@@ -1,6 +1,8 @@
 // Streamable HTTP transport of both eras: one POST per message, answered with JSON or an event stream.
 
 import type { Agent } from "undici";
+import { InFlightMap } from "../../../base/collections/in-flight-map.ts";
+import { merge } from "../../../base/collections/merge.ts";
 import { PortolanError } from "../../../errors/index.ts";
 import { type Era, type RequestId, type UrlEndpoint, isRpcMessage } from "../../../model/index.ts";
 import type { OutgoingMessage } from "../outgoing-message.ts";
@@ -31,7 +33,7 @@ export class StreamableHttpTransport implements Transport {
   readonly #options: TransportOptions;
   readonly #protocol = new ProtocolHeaders();
   readonly #queue: SendQueue;
-  readonly #requests = new Map<RequestId, PendingRequest>();
+  readonly #requests = new InFlightMap<RequestId, PendingRequest>();
   readonly #requestTransport: RequestTransport;
   #agent: Agent | undefined;
   #oneWay: OneWayMessages | undefined;
@@ -53,10 +55,10 @@ export class StreamableHttpTransport implements Transport {
       deliver: (value, origin) => this.#deliverAll(value, origin),
       answer: (message, id) => this.#events?.message(message, id),
       fail: (id, error) => {
-        this.#requests.delete(id);
+        this.#requests.take(id);
         this.#events?.failed(id, error);
       },
-      settled: (id) => this.#requests.delete(id),
+      settled: (id) => this.#requests.take(id),
     };
   }
 
@@ -74,7 +76,7 @@ export class StreamableHttpTransport implements Transport {
       throw new PortolanError("CONNECTION_CLOSED", `the connection to ${server} is closed`, { server });
     const { text: body, id, method, once = false } = message;
     this.#queue.check(body);
-    const usual = { ...this.#headers, ...this.#protocol.of(message), ...headers };
+    const usual = merge(this.#headers, this.#protocol.of(message), headers);
     if (id !== undefined && method !== undefined) {
       const about = { id, isInitialize: method === "initialize", once };
       const request = new PendingRequest(this.#requestTransport, about, body, usual);
@@ -91,8 +93,7 @@ export class StreamableHttpTransport implements Transport {
   }
 
   abandon(id: RequestId): void {
-    this.#requests.get(id)?.abort();
-    this.#requests.delete(id);
+    this.#requests.take(id)?.abort();
   }
 
   negotiated(era: Era, revision: string): void {
@@ -118,8 +119,7 @@ export class StreamableHttpTransport implements Transport {
     }
     this.#closed = true;
     this.#notifications?.close();
-    for (const request of this.#requests.values()) request.abort();
-    this.#requests.clear();
+    for (const id of this.#requests.keys()) this.abandon(id);
     await Promise.all([this.#agent?.destroy(), this.#oneWay?.close()]);
   }
 

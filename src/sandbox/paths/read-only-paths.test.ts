@@ -1,0 +1,18 @@
+import { expect, test } from "vitest";
+import type { SandboxPolicy } from "../types.ts";
+import { readOnlyPaths } from "./read-only-paths.ts";
+
+test("says what a protected file contains: sandbox rules, or secrets", () => {
+  const protectedFile = (path: string): object => ({ path, access: "read", reason: "config file" });
+  const mounts = [
+    { path: "/w", access: "write", reason: "declared" },
+    protectedFile("/w/portolan.yaml"),
+    protectedFile("/w/.env"),
+  ];
+  const policy = { mounts, home: "/home" } as unknown as SandboxPolicy;
+  const found = readOnlyPaths(["/w/portolan.yaml", "/w/.env", "/w/notes"], policy);
+  expect(found.map(({ path, protectedAs }) => [path, protectedAs])).toEqual([
+    ["/w/portolan.yaml", "a config file that can contain sandbox rules"],
+    ["/w/.env", "a file with secrets"],
+  ]);
+});

@@ -1,0 +1,36 @@
+// Words at the wrong place: the command does what the user means, or its hint says how to write it.
+
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { stdioCommand } from "../fixtures/processes.mjs";
+import { envelope, fixture, portolan, quoted, resultText, temporaryFolder } from "../helpers/cli.ts";
+
+test("a command that would show a secret, JSON without quotes, and a path without an option have a hint", async () => {
+  expect(envelope(await portolan(["secrets", "get", "X"])).hint).toContain(
+    "No command shows the value of a secret. To see the names: portolan secrets list.",
+  );
+  expect(envelope(await portolan(["grant", "files", "~/my notes"])).hint).toBe(
+    "For the path, write --read '~/my notes' or --write '~/my notes'",
+  );
+  const unquoted = envelope(await portolan(["call", fixture(), "echo", "text=a", "{text:a}"]));
+  expect(unquoted.hint).toMatch(
+    /^Put JSON in single quotes, so that the shell does not change it\. function/,
+  );
+});
+
+test("a tool of the workspace takes precedence over a program on PATH, which is called if there is no such tool", async () => {
+  const [top, cwd] = [temporaryFolder(), temporaryFolder()];
+  const { command, args } = stdioCommand("--era=modern");
+  writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ servers: { good: { command, args } } }));
+  expect(resultText(await portolan(["call", "echo", "hello"], { cwd }))).toBe("hello");
+  const failed = envelope(await portolan(["call", "true", "hello"], { cwd }));
+  expect(failed).toMatchObject({ code: "SERVER_START_FAILED", server: "true" });
+  expect(failed.hint).toContain(
+    'No server of this workspace has a tool "true", so Portolan started the program "true".',
+  );
+  writeFileSync(join(top, "a-server"), `#!/bin/sh\nexec ${quoted([command, ...args])}\n`, { mode: 0o755 });
+  const env = { PATH: `${top}:${process.env["PATH"]}` };
+  const called = await portolan(["call", "a-server", "echo", "other"], { cwd, env });
+  expect(resultText(called)).toBe("other");
+});

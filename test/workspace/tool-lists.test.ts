@@ -1,0 +1,40 @@
+// The tool lists of servers: warnings about names in them, and the error of a tool that they hide.
+
+import { expect, it, onTestFinished } from "vitest";
+import { type Diagnostic, openWorkspace } from "../../src/index.ts";
+import { stdioCommand } from "../fixtures/processes.mjs";
+import { failure } from "../helpers/connect.ts";
+
+const SERVER = { ...stdioCommand("--era=modern"), sandbox: "off" } as const;
+
+it("names in tool lists that no tool has are warnings, and a hidden tool is named as such", async () => {
+  const found: Diagnostic[] = [];
+  const workspace = await openWorkspace(
+    {
+      servers: {
+        demo: { ...SERVER, tool_allowlist: ["echo", "ehco", "no_*"] },
+        other: { ...SERVER, tool_blocklist: ["echo", "none"], env: { A: "1" } },
+      },
+    },
+    { snapshots: false, onDiagnostic: (one) => found.push(one) },
+  );
+  onTestFinished(() => workspace.close());
+  await workspace.settled();
+  const listed = found
+    .filter(({ message }) => message.startsWith("tool_"))
+    .toSorted((a, b) => (a.message < b.message ? -1 : 1));
+  expect(listed.map(({ message, hint }) => [message, hint])).toEqual([
+    [
+      'tool_allowlist of demo names the tool "ehco", but the server has no such tool',
+      expect.stringContaining('Did you mean "echo"?'),
+    ],
+    [
+      'tool_blocklist of other names the tool "none", but the server has no such tool',
+      expect.stringContaining("The tools of other are "),
+    ],
+  ]);
+  expect(await failure(workspace.callTool("other.echo", { text: "x" }))).toMatchObject({
+    code: "TOOL_NOT_FOUND",
+    hint: "other has this tool, but tool_allowlist or tool_blocklist in its config hides it.",
+  });
+});
