@@ -15,15 +15,10 @@ const BETWEEN_SCANS_MS = 50;
 const AT_ONCE = 100;
 /** Process ids begin again after the largest one, which takes longer than this. */
 const NO_WRAP_MS = 10_000;
-/** The parent of the kernel's threads, which have no environment. */
-const KERNEL_THREADS = 2;
 /** Time for a killed process to disappear. */
 const DEATH_MS = 10;
 /** A process that waits for a disk cannot be killed, so that the number of scans is bounded. */
 const MAX_SCANS = 50;
-
-/** A process that starts another program has no environment for a moment. */
-const SCANS_FOR_STARTS = 3;
 
 /**
  * Ended servers by their marks, for the next scan. All workspaces of this process share the scans, because each may read the
@@ -72,7 +67,7 @@ async function scanSoon(): Promise<void> {
     let isClear = true;
     for (const [at, pid] of processes(first).entries()) {
       if (at % AT_ONCE === AT_ONCE - 1) await yieldToOthers();
-      if (endIfMarked(pid, marks) || (scan < SCANS_FOR_STARTS && isStarting(pid))) isClear = false;
+      if (endIfMarked(pid, marks) || isStartingOrEnding(pid)) isClear = false;
     }
     if (isClear) return;
     await sleep(DEATH_MS);
@@ -98,8 +93,12 @@ function endIfMarked(pid: number, marks: { has(mark: string): boolean }): boolea
   return true;
 }
 
-function isStarting(pid: number): boolean {
+/**
+ * True while the environment of the process is not readable, although it was or will be: it starts another program,
+ * or it was killed and the kernel has not finished that.
+ */
+function isStartingOrEnding(pid: number): boolean {
   if (environmentOf(pid) !== "" || !isOwn(pid)) return false;
   const state = stateOf(pid);
-  return state !== undefined && !state.isDead && state.parent !== KERNEL_THREADS;
+  return state !== undefined && !state.isDead && state.memory === "none";
 }

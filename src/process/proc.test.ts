@@ -34,6 +34,7 @@ describe.skipIf(process.platform !== "linux")("processes", () => {
       ...{ parent: process.pid, group: pid, started: expect.stringMatching(/^\d+$/) as string },
       isDead: false,
       memoryBytes: expect.any(Number) as number,
+      memory: "readable",
     });
     expect(Number(stateOf(pid)?.started)).toBeGreaterThanOrEqual(Number(stateOf(process.pid)?.started));
     expect(processes()).toContain(pid);

@@ -13,9 +13,18 @@ export interface ProcessState {
   readonly isDead: boolean;
   /** Resident memory. */
   readonly memoryBytes: number;
+  /**
+   * "none" while the process starts another program, and after it was killed; "hidden" if this process may not read
+   * it, or if it is a thread of the kernel.
+   */
+  readonly memory: "readable" | "hidden" | "none";
 }
 
 const PAGE_BYTES = 4096;
+/** The kernel's start address of the code of a process whose memory the reader may not see. */
+const HIDDEN_CODE = "1";
+/** The flag of the threads of the kernel. */
+const KERNEL_THREAD = 0x20_00_00;
 
 /** Undefined if there is no such process, or if it may not be read. */
 export function stateOf(pid: number | "self"): ProcessState | undefined {
@@ -30,7 +39,13 @@ export function stateOf(pid: number | "self"): ProcessState | undefined {
     started: fields[19] ?? "",
     isDead: state === "Z" || state === "X",
     memoryBytes: Number(fields[21]) * PAGE_BYTES,
+    memory: memoryOf(fields),
   };
+}
+
+function memoryOf(fields: readonly string[]): ProcessState["memory"] {
+  if (fields[23] === HIDDEN_CODE || (Number(fields[6]) & KERNEL_THREAD) !== 0) return "hidden";
+  return fields[47] === "0" ? "none" : "readable";
 }
 
 /** Running children, oldest first, including those that the process adopted. */
