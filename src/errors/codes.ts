@@ -40,6 +40,7 @@ export type ErrorCode =
   | "SANDBOX_UNAVAILABLE"
   | "SANDBOX_DENIED"
   | "HOST_UNREACHABLE"
+  | "PACKAGE_NOT_FOUND"
   | "INSTALL_FAILED"
   | "VERSION_MISMATCH"
   | "VERSION_VULNERABLE"
@@ -166,6 +167,12 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     502,
     -32603,
     "The sandbox allows this host. Check the name of the host, and the network of this machine.",
+  ),
+  PACKAGE_NOT_FOUND: entry(
+    2,
+    404,
+    -32602,
+    "Check the name and the version of the package: portolan search <words>.",
   ),
   INSTALL_FAILED: entry(3, 502, -32603, "Check the package's name and version, and the network."),
   VERSION_MISMATCH: entry(3, 502, -32603, "Install a version in the range that the config file requires."),

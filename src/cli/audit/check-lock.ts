@@ -138,7 +138,7 @@ async function checkPackage(
     ];
   } catch (error) {
     if (!isPortolanError(error)) throw error;
-    const isMissing = error.code === "INSTALL_FAILED";
+    const isMissing = ["INSTALL_FAILED", "PACKAGE_NOT_FOUND"].includes(error.code);
     return [
       ...files,
       findingAt(server, isMissing ? "document-missing" : "document-invalid", isMissing ? "note" : "error", {

@@ -103,7 +103,7 @@ export async function advisories(
   if (name !== undefined && candidates.length === 0) throw noRegistryFor(name);
   const indexes = await Promise.all(candidates.map((registry) => registry.index()));
   if (name !== undefined && !indexes.some(({ packages }) => Object.hasOwn(packages, name)))
-    throw new PortolanError("INSTALL_FAILED", `No registry has the package ${name}.`, {
+    throw new PortolanError("PACKAGE_NOT_FOUND", `No registry has the package ${name}.`, {
       hint:
         didYouMean(
           name,

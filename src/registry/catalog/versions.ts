@@ -87,7 +87,7 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
   const pinned = versionsByHash(found.versions, wanted?.trim() ?? "");
   if (pinned.length > 1)
     throw new PortolanError(
-      "INSTALL_FAILED",
+      "INPUT_INVALID",
       `${name}@${wanted ?? ""} is ambiguous: the hashes of several versions start with ${wanted ?? ""} (${pinned.join(", ")})`,
       {
         hint: "Write more digits of the hash, or the version.",
@@ -96,7 +96,7 @@ export function requireVersion(name: string, found: IndexPackage, wanted?: strin
     );
   const gone = wanted !== undefined && found.versions[wanted]?.status === "deleted";
   throw new PortolanError(
-    "INSTALL_FAILED",
+    "PACKAGE_NOT_FOUND",
     gone
       ? `${name}@${wanted} was unpublished${messageOf(found.versions[wanted])}`
       : versions.length === 0

@@ -169,7 +169,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
       const { packages, advisories } = await index();
       const found = Object.hasOwn(packages, name) ? packages[name] : undefined;
       if (found === undefined)
-        throw new PortolanError("INSTALL_FAILED", `The registry ${label} has no package ${name}.`, {
+        throw new PortolanError("PACKAGE_NOT_FOUND", `The registry ${label} has no package ${name}.`, {
           hint:
             didYouMean(name, Object.keys(packages)) ??
             "To find the name of a package: portolan search <words>",

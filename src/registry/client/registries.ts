@@ -62,7 +62,7 @@ export function openRegistries(settings: readonly RegistrySettings[], options: R
     const names = await Promise.all(candidates.map(async (one) => Object.keys((await one.index()).packages)));
     const [first] = candidates;
     throw new PortolanError(
-      "INSTALL_FAILED",
+      "PACKAGE_NOT_FOUND",
       candidates.length === 1
         ? `The registry ${first?.label} has no package ${name}.`
         : `No registry has the package ${name}.`,

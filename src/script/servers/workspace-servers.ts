@@ -166,7 +166,9 @@ async function untilStarted(workspace: Workspace, signal: AbortSignal): Promise<
     {
       server: alias,
       stderr,
-      hint: isDisabled ? disabledHint(health) : `See its state: portolan why ${alias}`,
+      hint: isDisabled
+        ? disabledHint(health)
+        : `Run the script again in a few seconds. If the server is still ${state}: portolan why ${alias}`,
     },
   );
 }

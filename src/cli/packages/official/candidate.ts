@@ -115,7 +115,7 @@ async function findServer(
   }
   const what = range === undefined ? name : `${name}@${range}`;
   throw new PortolanError(
-    "INSTALL_FAILED",
+    "PACKAGE_NOT_FOUND",
     registries.length === 1
       ? `The registry ${registries[0]?.url ?? ""} has no server ${what}.`
       : `No registry has the server ${what}.`,
@@ -171,7 +171,7 @@ function chooseOption(document: ServerJsonDocument, from: OptionKind | undefined
   const kinds = [...new Set(usable.map(({ kind }) => kind))];
   if (from !== undefined && kinds.length > 0)
     throw new PortolanError(
-      "INSTALL_FAILED",
+      "NOT_SUPPORTED",
       `${label} has no ${from} form that Portolan can use on this machine.`,
       {
         hint: `Usable forms: ${kinds.join(", ")}. Choose one with --from, or leave --from out.`,
