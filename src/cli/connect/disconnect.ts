@@ -111,7 +111,8 @@ async function chooseRecords(
     if (words.length > 0)
       throw new PortolanError(
         "USAGE",
-        "--all already disconnects every connected client. Leave out the client names.",
+        "--all disconnects every connected client, so that no client names are allowed with it.",
+        { hint: "Leave out --all to disconnect only the named clients, or leave out the names." },
       );
     if (known.length === 0)
       throw new PortolanError("USAGE", which, {

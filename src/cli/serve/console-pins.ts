@@ -91,6 +91,7 @@ function lockFile({ config }: OpenedWorkspace): string {
   if (config.folder !== undefined) return lockFileOf(config.folder);
   throw new PortolanError(
     "NOT_SUPPORTED",
-    "Tools cannot be pinned here: pins are stored in a workspace folder, and these servers do not belong to one.",
+    "These servers do not belong to a workspace folder, so that their tools cannot be pinned: pins are stored in such a folder.",
+    { hint: "Write the servers into a portolan.yaml, and run portolan serve in its folder." },
   );
 }

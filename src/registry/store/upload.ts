@@ -43,9 +43,9 @@ export async function storeUpload(
       if (!sameIntegrity(actual, expected))
         throw new PortolanError(
           "INPUT_INVALID",
-          `The uploaded file has the hash ${toSri(actual)}, not ${toSri(expected)}.`,
+          `The registry received a file with the hash ${toSri(actual)}, but the metadata of the package names ${toSri(expected)}.`,
           {
-            hint: "Upload the file that the metadata of the package names, or correct the hash in the metadata.",
+            hint: "Publish the file that the metadata of the package names, or correct the hash in the metadata.",
             data: { status: 422 },
           },
         );
