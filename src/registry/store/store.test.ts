@@ -104,7 +104,7 @@ test("uploads with another size or hash leave nothing behind", async () => {
   }
   const expected = integrityOf(Buffer.from("abc"));
   const options = { expected, size: 3, maxBytes: 10 };
-  await expect(store.upload(content("abd"), options)).rejects.toThrow("has the hash");
+  await expect(store.upload(content("abd"), options)).rejects.toThrow("a file with the hash");
   await expect(store.upload(content("ab"), options)).rejects.toThrow("2 bytes");
   await expect(store.upload(content("abcd"), options)).rejects.toThrow("more than 3");
   await expect(store.upload(content("abc"), { ...options, size: 11 })).rejects.toMatchObject({
