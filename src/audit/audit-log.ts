@@ -22,7 +22,7 @@ import type { AuditSettings } from "../model/index.ts";
 import { atExit } from "../process/index.ts";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { type AuditFolders, chainFiles, chainName, currentName, MAX_CHAINS, rotatedName } from "./folders.ts";
-import { type Entry, type Head, START } from "./line.ts";
+import { type Entry, entryText, type Head, START } from "./line.ts";
 import { PendingLines } from "./pending-lines.ts";
 import { readEnd } from "./read-end.ts";
 import { anchorPath, missingRecords } from "./verify.ts";
@@ -191,9 +191,14 @@ export class AuditLog {
 
   /** Adds a line. It is written and flushed together with others. */
   append(entry: Entry): void {
+    this.appendText(entryText(entry));
+  }
+
+  /** Adds a line whose entry is JSON already. */
+  appendText(text: string): void {
     if (this.#isClosed) return;
     if (this.#pending.count >= MAX_WAITING) this.#lost += 1;
-    else this.#pending.add(entry);
+    else this.#pending.add(text);
     if (this.#isWriteScheduled || this.#retry !== undefined) return;
     this.#isWriteScheduled = true;
     setTimeout(() => {

@@ -27,9 +27,9 @@ const MAX_CHAR_BYTES = 3;
 /** Number, hashes and their names. */
 const FRAME_BYTES = 200;
 
-/** The line of an entry without its own hash, which is the hash of this text. */
-export function lineBody(entry: Entry, { n, h: prev }: Head): string {
-  return `{"n":${n + 1},"prev":"${prev}",${entryText(entry).slice(1)}`;
+/** The line of an entry without its own hash, which is the hash of this text. `text` is the JSON of the entry. */
+export function lineBody(text: string, { n, h: prev }: Head): string {
+  return `{"n":${n + 1},"prev":"${prev}",${text.slice(1)}`;
 }
 
 /** The end of a line: takes the place of the last brace of its body. */
@@ -37,19 +37,20 @@ export function lineEnd(h: string): string {
   return `,"h":"${h}"}\n`;
 }
 
-/** An entry that is too long has its long values cut, and says so with `cut`. */
-function entryText(entry: Entry): string {
-  const text = JSON.stringify(entry);
-  if (isWithin(text)) return text;
+/** The JSON of an entry. An entry that is too long has its long values cut, and says so with `cut`. */
+export function entryText(entry: Entry): string {
+  const text = boundedText(JSON.stringify(entry));
+  if (text !== undefined) return text;
   const { type, time, ...others } = entry;
   const cut = Object.entries(others).map(([name, value]) => [name, cutValue(value)] as const);
   const shorter = JSON.stringify({ type, time, ...Object.fromEntries(cut), cut: true });
-  return isWithin(shorter) ? shorter : JSON.stringify({ type, time, cut: true });
+  return boundedText(shorter) ?? JSON.stringify({ type, time, cut: true });
 }
 
-function isWithin(text: string): boolean {
+/** Undefined if the text is too long for a line. */
+export function boundedText(text: string): string | undefined {
   const max = MAX_LINE_BYTES - FRAME_BYTES;
-  return text.length * MAX_CHAR_BYTES <= max || Buffer.byteLength(text) <= max;
+  return text.length * MAX_CHAR_BYTES <= max || Buffer.byteLength(text) <= max ? text : undefined;
 }
 
 function cutValue(value: unknown): unknown {

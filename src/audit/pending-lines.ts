@@ -2,7 +2,7 @@
 // collections while they wait.
 
 import { hash } from "node:crypto";
-import { type Entry, type Head, lineBody, lineEnd, MAX_LINE_BYTES, parseLine } from "./line.ts";
+import { type Head, lineBody, lineEnd, MAX_LINE_BYTES, parseLine } from "./line.ts";
 
 /** Enough for the lines of one write under load. */
 const USUAL_BYTES = 256 * 1024;
@@ -34,10 +34,11 @@ export class PendingLines {
     return this.#last.n - this.#written.n;
   }
 
-  add(entry: Entry): void {
+  /** `text` is the JSON of an entry, at most as long as `boundedText` allows. */
+  add(text: string): void {
     if (this.#length + MAX_LINE_BYTES > this.#buffer.length) this.#resize(this.#buffer.length * 2);
     const start = this.#length;
-    const end = start + this.#buffer.write(lineBody(entry, this.#last), start);
+    const end = start + this.#buffer.write(lineBody(text, this.#last), start);
     const h = hash("sha256", this.#buffer.subarray(start, end), "base64url");
     this.#length = end - 1 + this.#buffer.write(lineEnd(h), end - 1, "latin1");
     this.#last = { n: this.#last.n + 1, h };
