@@ -3,10 +3,12 @@
 import { createWarner } from "./client/index.ts";
 import {
   checkGatewayOptions,
+  checkSettings,
   type Gateway,
   type GatewayOptions,
   openGateway as open,
   undecidableRules,
+  unmatchedPatterns,
 } from "./gateway/index.ts";
 import type { WorkspaceSource } from "./hub/index.ts";
 
@@ -40,7 +42,10 @@ export type {
 export async function openGateway(source: WorkspaceSource, options?: GatewayOptions): Promise<Gateway> {
   const checked = checkGatewayOptions(options);
   const onDiagnostic = checked.onDiagnostic ?? createWarner();
-  const gateway = await open(source, { reportsFailures: true, ...checked, onDiagnostic });
+  const own = checked.settings === undefined ? {} : { checkSettings };
+  const gateway = await open(source, { reportsFailures: true, ...checked, ...own, onDiagnostic });
+  for (const warning of unmatchedPatterns(checked.settings, gateway.workspace.config))
+    gateway.workspace.report(warning);
   const rules = undecidableRules(gateway.settings.approval, { hasProgram: checked.approve !== undefined });
   if (rules.length > 0)
     gateway.workspace.report({

@@ -19,5 +19,5 @@ export type { ManifestInput, ParseClientFile, ServerFields, WorkspaceInput } fro
 export { isUndeclared, type UsedPaths, usualConfigPaths } from "./files/sources.ts";
 export { loadCatalog } from "./load.ts";
 export { readProgramConfig } from "./program-config.ts";
-export { withAbsoluteFolders } from "./settings.ts";
+export { areToolsNamedByServer, unmatchedPattern, withAbsoluteFolders } from "./settings.ts";
 export { type ClientFiles, validateFiles, type Validation } from "./validate.ts";

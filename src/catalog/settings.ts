@@ -106,12 +106,7 @@ export function finishServers(
         column,
         hint: hintFor(text, aliases),
       });
-  // Tools of contracts have other names, and a manifest may have a naming template.
-  if (
-    servers.every(
-      ({ endpoint, origin }) => endpoint.transport !== "contracts" && origin.format !== "manifest",
-    )
-  )
+  if (areToolsNamedByServer({ servers, naming: settings.naming }))
     warnOfUnknownTools(settings, aliases, own, diagnostics);
   const enabled = enabledServers && new Set(enabledServers.map(({ text }) => text));
   return servers.map((server) => {
@@ -132,31 +127,52 @@ export function finishServers(
   });
 }
 
+/** Tools of contracts have other names, and so have tools with a naming template, which a manifest can have. */
+export function areToolsNamedByServer({
+  servers,
+  naming,
+}: {
+  readonly servers: readonly ServerConfig[];
+  readonly naming?: string | undefined;
+}): boolean {
+  return (
+    naming === undefined &&
+    servers.every(
+      ({ endpoint, origin }) => endpoint.transport !== "contracts" && origin.format !== "manifest",
+    )
+  );
+}
+
 /** A rule for `fles.write_file` protects nothing. Without a naming template, full names are `mcp_<alias>_<tool>`. */
 function warnOfUnknownTools(
-  { gatewayTools = [], naming }: WorkspaceSettings,
+  { gatewayTools = [] }: WorkspaceSettings,
   aliases: readonly string[],
   own: string | undefined,
   diagnostics: Diagnostic[],
 ): void {
-  if (naming !== undefined) return;
   for (const { text, line, column } of gatewayTools) {
-    const [server = ""] = text.split(".");
-    // A pattern without a dot, such as `*_file`, and `fi*.read` may match the tools of any server.
-    if (server.includes("*")) continue;
-    const isFull = (alias: string): boolean => text.startsWith(`mcp_${alias}_`);
-    if (aliases.some((alias) => text.startsWith(alias) || isFull(alias))) continue;
-    diagnostics.push({
-      code: "FILE_INVALID",
-      severity: "warning",
-      message: `the pattern ${JSON.stringify(text)} matches no tool: it does not begin with the name of a server`,
-      file: own,
-      ...{ line, column },
-      hint: text.includes(".")
-        ? hintFor(server, aliases)
-        : `Add the name of the server, such as ${aliases[0] ?? "server"}.${text}, or *${text}.`,
-    });
+    const found = unmatchedPattern(text, aliases);
+    if (found !== undefined)
+      diagnostics.push({ code: "FILE_INVALID", severity: "warning", ...found, file: own, line, column });
   }
+}
+
+/** The message about a tool pattern that begins with the name of no server; undefined if it may match a tool. */
+export function unmatchedPattern(
+  pattern: string,
+  aliases: readonly string[],
+): Pick<Diagnostic, "message" | "hint"> | undefined {
+  const [server = ""] = pattern.split(".");
+  // A pattern without a dot, such as `*_file`, and `fi*.read` may match the tools of any server.
+  if (server.includes("*")) return undefined;
+  const isFull = (alias: string): boolean => pattern.startsWith(`mcp_${alias}_`);
+  if (aliases.some((alias) => pattern.startsWith(alias) || isFull(alias))) return undefined;
+  return {
+    message: `the pattern ${JSON.stringify(pattern)} matches no tool: it does not begin with the name of a server`,
+    hint: pattern.includes(".")
+      ? hintFor(server, aliases)
+      : `Add the name of the server, such as ${aliases[0] ?? "server"}.${pattern}, or *${pattern}.`,
+  };
 }
 
 function hintFor(alias: string, aliases: readonly string[]): string {

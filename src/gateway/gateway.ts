@@ -130,7 +130,10 @@ const STOP_MS = 2_000;
 
 /** The options of `openGateway()`, and those that only Portolan's own code sets. */
 type FullGatewayOptions = GatewayOptions &
-  Pick<WorkspaceHubOptions, "logins" | "parsedFiles" | "promptPassphrase" | "reportsFailures">;
+  Pick<WorkspaceHubOptions, "logins" | "parsedFiles" | "promptPassphrase" | "reportsFailures"> & {
+    /** Checks the settings of a program against the names of the workspace's servers. Throws if they are wrong. */
+    readonly checkSettings?: (settings: GatewaySettings, servers: readonly string[]) => void;
+  };
 
 /** Opens the workspace of a folder, a file or a config, and serves it. The caller of this function must close the gateway. */
 export async function openGateway(
@@ -145,8 +148,11 @@ export async function openGateway(
       // The clients of a gateway read its hints in their own folders.
       hintFolder: ANYWHERE,
       // A missing token ends the start before packages are installed.
-      beforeStart: async ({ gateway, folder = "." }, secrets) =>
-        void (await resolveCallerTokens(settingsOf(options, gateway), secrets, folder)),
+      beforeStart: async ({ gateway, servers, folder = "." }, secrets, diagnostics) => {
+        const settings = settingsOf(options, gateway);
+        options.checkSettings?.(settings, serverNames(servers, diagnostics));
+        await resolveCallerTokens(settings, secrets, folder);
+      },
     },
   );
   try {
@@ -165,9 +171,20 @@ function settingsOf(
   return typeof given === "function" ? given(configured) : { ...configured, ...given };
 }
 
+/** Also the servers that were left out because of errors in their configs. */
+function serverNames(
+  servers: readonly { readonly alias: string }[],
+  diagnostics: readonly Diagnostic[],
+): string[] {
+  const leftOut = diagnostics.flatMap(({ severity, server }) =>
+    severity === "error" && server !== undefined ? [server] : [],
+  );
+  return [...new Set([...servers.map(({ alias }) => alias), ...leftOut])];
+}
+
 async function createGateway(
   workspace: OpenedWorkspace,
-  options: GatewayOptions,
+  options: FullGatewayOptions,
   site: Site | undefined,
 ): Promise<OpenedGateway> {
   const { access = {}, approve, bare, path = "", snapshots } = options;
@@ -176,7 +193,11 @@ async function createGateway(
   const settings = await SettingsInUse.open({
     workspace,
     access,
-    configured: () => settingsOf(options, workspace.gateway.settings),
+    configured: () => {
+      const settings = settingsOf(options, workspace.gateway.settings);
+      options.checkSettings?.(settings, serverNames(hub.members, workspace.diagnostics));
+      return settings;
+    },
   });
   const { live } = settings;
   const { key = randomBytes(32) } = access;

@@ -3,6 +3,7 @@
 export { type Access, type AccessOptions, createAccess, openAccess } from "./access/access-file.ts";
 export type { BudgetUse } from "./budgets/budgets.ts";
 export type { Approvals, ShownApproval } from "./approval/approvals.ts";
+export { checkSettings, unmatchedPatterns } from "./access/check-settings.ts";
 export { createApprovalPolicy, undecidableRules } from "./approval/policy.ts";
 export type {
   ApprovalDecision,

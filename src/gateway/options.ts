@@ -20,6 +20,7 @@ import {
   LOG_FORMATS,
   type PrometheusSettings,
   type TelemetrySettings,
+  TOOL_TRAITS,
 } from "../model/index.ts";
 import type { GatewayOptions } from "./gateway.ts";
 
@@ -32,7 +33,7 @@ const TOOL_RULES: OptionTable<GatewayToolRules> = {
   tools: texts,
   servers: texts,
   tags: texts,
-  annotations: texts,
+  annotations: list(oneOf(...TOOL_TRAITS)),
 };
 
 const SETTINGS: OptionTable<GatewaySettings> = {

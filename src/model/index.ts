@@ -117,6 +117,7 @@ export {
   type ApprovalWay,
   type GatewayToolRules,
   type GatewayTransports,
+  TOOL_TRAITS,
   type ToolTrait,
   LOG_FORMATS,
   type LogFormat,

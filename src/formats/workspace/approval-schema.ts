@@ -1,7 +1,7 @@
 // Schema of rules that select tools, and of `gateway.approval`: calls that wait for a person.
 
 import { didYouMean } from "../../errors/index.ts";
-import { GATEWAY_DEFAULTS } from "../../model/index.ts";
+import { GATEWAY_DEFAULTS, TOOL_TRAITS } from "../../model/index.ts";
 import { nodeAt, quoted, type TextNode } from "../document/index.ts";
 import { duration, flag, list, object, oneOf, type ReadContext, text } from "../schema-builder/index.ts";
 
@@ -12,16 +12,7 @@ export const TOOL_RULE_FIELDS = {
   tags: list("Servers, by tag.", text()),
   annotations: list(
     "Annotations of tools. They are claims of the server, which Portolan cannot verify.",
-    oneOf("", [
-      "read-only",
-      "not-read-only",
-      "destructive",
-      "not-destructive",
-      "idempotent",
-      "not-idempotent",
-      "open-world",
-      "not-open-world",
-    ]),
+    oneOf("", TOOL_TRAITS),
   ),
 };
 

@@ -81,7 +81,11 @@ const GATEWAY_WAIT_MS = 10_000;
 
 interface OpenHooks extends Pick<LaunchContext, "hintFolder"> {
   /** An error of this function ends the opening before any server starts. */
-  readonly beforeStart?: (config: WorkspaceConfig, secrets: SecretStore) => Promise<void>;
+  readonly beforeStart?: (
+    config: WorkspaceConfig,
+    secrets: SecretStore,
+    diagnostics: readonly Diagnostic[],
+  ) => Promise<void>;
 }
 
 export async function openWorkspaceHub(
@@ -156,7 +160,7 @@ export async function openWorkspaceHub(
   });
   launchContext.registryToken = registryTokens(config, secrets);
   try {
-    await beforeStart?.(config, secrets);
+    await beforeStart?.(config, secrets, diagnostics);
   } catch (error) {
     await watch?.close();
     throw error;

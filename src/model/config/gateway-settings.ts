@@ -98,8 +98,19 @@ export interface GatewayToolRules {
   readonly annotations?: readonly ToolTrait[];
 }
 
-/** Annotation of a tool by its server; `not-` negates it. */
-export type ToolTrait = `${"" | "not-"}${"read-only" | "destructive" | "idempotent" | "open-world"}`;
+/** Annotations of a tool by its server; `not-` negates them. */
+export const TOOL_TRAITS = [
+  "read-only",
+  "not-read-only",
+  "destructive",
+  "not-destructive",
+  "idempotent",
+  "not-idempotent",
+  "open-world",
+  "not-open-world",
+] as const;
+
+export type ToolTrait = (typeof TOOL_TRAITS)[number];
 
 /** Where a person decides about a call; `caller` is an elicitation that the calling client answers. */
 export type ApprovalWay = "console" | "terminal" | "caller" | "program";
