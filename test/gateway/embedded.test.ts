@@ -362,6 +362,38 @@ it("a program is warned at the start about rules that nobody can decide about", 
   expect(gateway.diagnostics.map((one) => one.message)).toContain(message);
 });
 
+it("rules of a program with a name that nothing has are refused, as those of portolan.yaml are", async () => {
+  const settings = {
+    callers: [{ name: "agent", token: "abcabcabcabcabcabc", deny: { servers: ["file"] } }],
+    approval: [{ callers: ["agnet"] }],
+  };
+  const servers = { files: { ...stdioCommand("--era=modern"), start: "lazy" as const } };
+  const opened = openInProgram({ servers }, { settings, snapshots: false, http: false });
+  expect(await failure(opened)).toMatchObject({
+    code: "CONFIG_INVALID",
+    data: {
+      problems: [
+        'callers[0].deny.servers names "file", but there is no such server',
+        'approval[0].callers names "agnet", but no caller has this name',
+      ],
+    },
+  });
+});
+
+it("a tool pattern of a program that begins with no server is a warning", async () => {
+  const settings = { approval: [{ tools: ["fils.write_*"] }] };
+  const servers = { files: { ...stdioCommand("--era=modern"), start: "lazy" as const } };
+  const options = { settings, snapshots: false, http: false, approve: () => "allow" as const };
+  const gateway = await openInProgram({ servers }, options);
+  onTestFinished(() => gateway.close());
+  expect(gateway.diagnostics).toContainEqual(
+    expect.objectContaining({
+      severity: "warning",
+      message: expect.stringContaining('"fils.write_*" matches no tool'),
+    }),
+  );
+});
+
 it("a WebSocket that a gateway refuses names the HTTP status and the setting", async () => {
   const options = { access: { token: TOKEN }, snapshots: false, settings: { port: 0 } } as const;
   const gateway = await openGateway({ servers: {} }, options);

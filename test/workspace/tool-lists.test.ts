@@ -1,5 +1,9 @@
 // The tool lists of servers: warnings about names in them, and the error of a tool that they hide.
 
+import { mkdtempSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
 import { type Diagnostic, openWorkspace } from "../../src/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -37,4 +41,26 @@ it("names in tool lists that no tool has are warnings, and a hidden tool is name
     code: "TOOL_NOT_FOUND",
     hint: "other has this tool, but tool_allowlist or tool_blocklist in its config hides it.",
   });
+});
+
+it("a call of a tool that a server has got since its last run waits for the server", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "portolan-lists-"));
+  const file = join(folder, "tools.json");
+  const program = fileURLToPath(new URL("../fixtures/definition-server.mjs", import.meta.url));
+  const own = { command: process.execPath, args: [program, file], sandbox: "off" } as const;
+  const write = (...names: string[]): void =>
+    writeFileSync(
+      file,
+      JSON.stringify({ tools: names.map((name) => ({ name, inputSchema: { type: "object" } })) }),
+    );
+  const call = async (tool: string): Promise<string> => {
+    await using workspace = await openWorkspace({ servers: { own } }, { snapshots: folder, waitMs: 0 });
+    return (await workspace.callTool(tool, {})).text;
+  };
+  write("one");
+  expect(await call("own.one")).toBe("ran one");
+  write("one", "two");
+  expect(await call("own.two")).toBe("ran two");
+  expect(await call("mcp_own_two")).toBe("ran two");
+  expect(await failure(call("own.three"))).toMatchObject({ code: "TOOL_NOT_FOUND" });
 });

@@ -133,13 +133,17 @@ export function dottedName(alias: string, name: string): string | undefined {
   return name.startsWith(`${alias}.`) ? name.slice(alias.length + 1) : undefined;
 }
 
-/** A server to which the name can belong because it has yet to start, and its tools and prompts are not known. */
+/**
+ * A server to which the name can belong because it has yet to start. While it starts, the list of its last run may lack a new tool.
+ */
 export function startingOwner(
   { members }: Pick<Routed, "members">,
   name: string,
   naming: Naming,
 ): Member | undefined {
-  return possibleOwners(members, name, naming).find(isStarting);
+  return possibleOwners(members, name, naming).find(
+    (member) => member.state === "starting" || isStarting(member),
+  );
 }
 
 /** True for a server that has yet to start, and whose tools and prompts are not known. */
