@@ -383,7 +383,8 @@ it("rules of a program with a name that nothing has are refused, as those of por
 it("a tool pattern of a program that begins with no server is a warning", async () => {
   const settings = { approval: [{ tools: ["fils.write_*"] }] };
   const servers = { files: { ...stdioCommand("--era=modern"), start: "lazy" as const } };
-  const options = { settings, snapshots: false, http: false, approve: () => "allow" as const };
+  const approve = (): "allow" => "allow";
+  const options = { settings, snapshots: false, http: false, approve } as const;
   const gateway = await openInProgram({ servers }, options);
   onTestFinished(() => gateway.close());
   expect(gateway.diagnostics).toContainEqual(
