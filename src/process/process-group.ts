@@ -1,9 +1,8 @@
 // Process group of one program: started without a shell and without Portolan's open files, signalled as a whole, and
 // killed when this process exits.
 
-import type { ChildProcess } from "node:child_process";
+import { type ChildProcess, spawn, type SpawnOptions } from "node:child_process";
 import type { Readable, Writable } from "node:stream";
-import spawn from "cross-spawn";
 import { PortolanError } from "../errors/index.ts";
 import { atExit } from "./at-exit.ts";
 import { processes, stateOf } from "./proc.ts";
@@ -52,9 +51,10 @@ export class ProcessGroup {
   }
 
   /** Resolves when the operating system has started the program. Rejects with the error of the system. */
-  static start(program: Startable, { stdin, env = program.env }: GroupOptions): Promise<ProcessGroup> {
+  static async start(program: Startable, { stdin, env = program.env }: GroupOptions): Promise<ProcessGroup> {
+    const spawnHere = await spawnOfPlatform();
     return new Promise<ProcessGroup>((resolve, reject) => {
-      const child = spawn(program.file, [...program.args], {
+      const child = spawnHere(program.file, [...program.args], {
         env,
         cwd: program.cwd,
         stdio: stdioOf(stdin, "pipe", "pipe", ...(program.fds ?? [])),
@@ -125,4 +125,11 @@ export function startError(
     data: { command: file, reason: code ?? "unknown" },
     hint: missing ? "Check the spelling, install the program, or give its full path." : undefined,
   });
+}
+
+type Spawn = (file: string, args: string[], options: SpawnOptions) => ChildProcess;
+
+/** Windows itself starts no scripts, and no programs that are named without their extension. */
+async function spawnOfPlatform(): Promise<Spawn> {
+  return process.platform === "win32" ? (await import("cross-spawn")).default : spawn;
 }

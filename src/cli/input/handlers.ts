@@ -8,7 +8,8 @@ import { createElicit } from "./elicitation.ts";
 
 /** True when a person can answer: prompts go to stderr, answers come from stdin. */
 export function isInteractive({ io }: Pick<Cli, "io">): boolean {
-  return io.stdin.isTTY === true && io.stderr.isTTY === true;
+  // The stream of stdin is created when it is first used.
+  return io.stderr.isTTY === true && io.stdin.isTTY === true;
 }
 
 /** True when server requests may be shown to the person: not with --no-input, nor after stdin was read. */
