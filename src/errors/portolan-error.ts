@@ -146,7 +146,7 @@ const FAULTS: Readonly<Record<string, MachineFault>> = {
   },
   LOCK_HELD: {
     what: "another process uses the file",
-    hint: "Wait until that process has finished. If it does not exist any more, delete the lock file.",
+    hint: "Wait until that process has finished, and try again. If it ended on another machine or in another container, try again after a minute: Portolan then removes its lock.",
   },
   ENOMEM: { what: "there is not enough memory", hint: "End other programs, and try again." },
 };

@@ -38,6 +38,7 @@ export type {
 export {
   checkStart,
   checkWorkspaceFiles,
+  CERTIFICATES_REFUSED_HINT,
   FILE_REFUSED_HINT,
   fileRefusal,
   isWritableByServers,

@@ -52,6 +52,10 @@ export async function fileRefusal(
 export const FILE_REFUSED_HINT =
   "Move the file to a folder that no server can write to, or store the value with portolan secrets set. If fs.write of a server grants the folder of the file, you can also add the file to fs.deny of that server.";
 
+/** The hint for certificates that the settings of an mcpfile name. */
+export const CERTIFICATES_REFUSED_HINT =
+  "Move the certificates to a folder that no server can write to, and change caCertFiles or caCertDir in the settings of the mcpfile. If fs.write of a server grants their folder, you can instead add the certificates to fs.deny of that server.";
+
 /** Reports files that a start of the server reads or runs although a server may write them. */
 export async function checkStart(server: ServerConfig, writers: FileWriters): Promise<Diagnostic[]> {
   const [files, programs] = await Promise.all([
@@ -98,18 +102,18 @@ async function checkFileReferences(server: ServerConfig, writers: FileWriters): 
   if (endpoint.transport === "contracts") return [];
   const base = dirname(origin.file);
   const found: Diagnostic[] = [];
-  const refuse = async (where: string, path: string): Promise<void> => {
+  const refuse = async (where: string, path: string, hint = FILE_REFUSED_HINT): Promise<void> => {
     const reason = await fileRefusal(resolve(base, path), writers);
     if (reason === undefined) return;
     const { file, line, column } = origin;
     const message = `${where} of the server ${alias} reads the file ${path}, which cannot be used: ${reason}`;
-    const place = { file, line, column, server: alias, hint: FILE_REFUSED_HINT };
+    const place = { file, line, column, server: alias, hint };
     found.push({ code: "SANDBOX_DENIED", severity: "error", message, ...place });
   };
   if (endpoint.transport === "invoke") {
     const { caCertFiles = [], caCertDir } = endpoint.server.clientTls ?? {};
-    for (const path of caCertFiles) await refuse("caCertFiles", path);
-    if (caCertDir !== undefined) await refuse("caCertDir", caCertDir);
+    for (const path of caCertFiles) await refuse("caCertFiles", path, CERTIFICATES_REFUSED_HINT);
+    if (caCertDir !== undefined) await refuse("caCertDir", caCertDir, CERTIFICATES_REFUSED_HINT);
     return found;
   }
   for (const { where, text } of textsOf(endpoint))

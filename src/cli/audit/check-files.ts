@@ -12,6 +12,7 @@ const PYTHON_CACHE = /(?:^|\/)__pycache__\/[^/]+\.pyc$/;
 /** `verified` is undefined if the package is not installed. */
 export function checkFiles(server: ServerConfig, label: string, verified: Verified | undefined): Finding[] {
   const hint = `Install the package again: portolan install ${server.alias}`;
+  const cacheHint = `Python wrote this file while the server ran without a sandbox. To prevent this, run the server in a sandbox, or set PYTHONDONTWRITEBYTECODE=1 in its env. Then install the package again: portolan install ${server.alias}`;
   if (verified === undefined)
     return [
       findingAt(server, "files-missing", "note", {
@@ -20,19 +21,19 @@ export function checkFiles(server: ServerConfig, label: string, verified: Verifi
       }),
     ];
   const { faults, isComplete } = verified;
-  const more = faults.length - MAX_FILES;
+  const more = faults.slice(MAX_FILES);
   return [
     ...faults.slice(0, MAX_FILES).map((fault) =>
       findingAt(server, "files-damaged", isHarmless(fault) ? "warning" : "error", {
         message: `Files of ${label} changed after the installation: ${describeFault(fault)}.`,
-        hint,
+        hint: isHarmless(fault) ? cacheHint : hint,
         part: fault.path,
       }),
     ),
-    ...(more > 0
+    ...(more.length > 0
       ? [
-          findingAt(server, "files-damaged", "error", {
-            message: `Files of ${label} changed after the installation: ${more} more files are missing, or were changed or added.`,
+          findingAt(server, "files-damaged", more.every(isHarmless) ? "warning" : "error", {
+            message: `Files of ${label} changed after the installation: ${more.length} more files are missing, or were changed or added.`,
             hint,
             part: "more",
           }),

@@ -31,7 +31,7 @@ export function addInstallCommand({ program, explain, run, server }: CommandHost
       `portolan install --json | jq '.servers[] | select(.state == "failed")'`,
     ],
     sections: [
-      "Portolan stores packages and downloads in its data folder. The container engine stores images. Without this command, the first start of a server installs them. Portolan installs an installed package again only if files are missing or changed. It checks all files of packages of a registry, and the main files of other packages. --update also resolves a range or tag such as ^1.2 or latest again, and installs the version that it finds. --update does not change installed images.",
+      "Portolan stores packages and downloads in its data folder. The container engine stores images. Without this command, the first start of a server installs them. Portolan installs an installed package again only if files are missing or changed. It checks all files of packages of a registry and of npm packages, and the main files of other packages. --update also resolves a range or tag such as ^1.2 or latest again, and installs the version that it finds. --update does not change installed images.",
       "Packages of a registry (package: in portolan.yaml) are installed in the version and with the hash that portolan.lock names; this command never changes the lock file. --frozen first compares portolan.yaml with portolan.lock: if an entry is missing, belongs to no package of portolan.yaml, or does not match the package and the version range in portolan.yaml, the command installs nothing and ends with the exit code 1.",
       WORKSPACE,
       exitCodes({

@@ -23,7 +23,7 @@ describe("the file beside an mcpfile", () => {
     expect(declared.gateway).toEqual({ port: 9000, tls: { cert: "c.pem", key: "k.pem" } });
   });
 
-  test("what is not used is told, without concern", () => {
+  test("a note names the settings that Portolan does not use, and what to use instead", () => {
     const { diagnostics } = declare(
       settings(
         "loggingConfig: {level: info}, streamableHttpConfig: {basePath: /x, stateless: true, auth: {jwksUri: https://a.example}, health: {livenessPath: /up}}",
@@ -34,6 +34,7 @@ describe("the file beside an mcpfile", () => {
         severity: "info",
         file: BESIDE,
         message: "portolan serve ignores basePath, stateless, auth, health, loggingConfig of the runtime",
+        hint: "basePath: the path is always /mcp. stateless: the gateway always serves clients with and without sessions. auth: set gateway.oauth in a portolan.yaml in this folder, and serve the folder. health: the paths are always /healthz and /readyz. loggingConfig: use --log-format and --log-file.",
       },
     ]);
   });

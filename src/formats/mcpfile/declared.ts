@@ -103,18 +103,18 @@ function unused(
   several: boolean,
   { file, place: { line, column }, server }: { file: string; place: Place; server?: string },
 ): Diagnostic[] {
-  const names = unusedSettings(runtime, several);
-  if (names.length === 0) return [];
+  const settings = unusedSettings(runtime, several);
+  if (settings.length === 0) return [];
   return [
     {
       code: "FILE_INVALID",
       severity: "info",
-      message: `portolan serve ignores ${names.join(", ")} of the runtime`,
+      message: `portolan serve ignores ${settings.map(({ name }) => name).join(", ")} of the runtime`,
       server,
       file,
       line,
       column,
-      hint: "Use the options of portolan serve, or serve the folder with a portolan.yaml that has these settings.",
+      hint: settings.map(({ name, instead }) => `${name}: ${instead}.`).join(" "),
     },
   ];
 }
@@ -147,22 +147,45 @@ function toGateway(runtime: McpRuntime | undefined): GatewaySettings | undefined
   };
 }
 
-/** Names of the runtime settings that Portolan does not use. A file with `several` servers cannot set the port or TLS. */
-function unusedSettings(runtime: McpRuntime | undefined, several: boolean): string[] {
+interface UnusedSetting {
+  readonly name: string;
+  /** What has the same effect in Portolan. */
+  readonly instead: string;
+}
+
+/** The runtime settings that Portolan does not use. A file with `several` servers cannot set the port or TLS. */
+function unusedSettings(runtime: McpRuntime | undefined, several: boolean): UnusedSetting[] {
   const { port, tls, basePath, stateless, auth, health } = runtime?.streamableHttpConfig ?? {};
   const usual =
     health?.enabled !== false &&
     (health?.livenessPath ?? "/healthz") === "/healthz" &&
     (health?.readinessPath ?? "/readyz") === "/readyz";
-  const asked: readonly (readonly [string, boolean])[] = [
-    ["transportProtocol stdio", runtime?.transportProtocol === "stdio"],
-    ["port", several && port !== undefined],
-    ["tls", several && tls !== undefined],
-    ["basePath", basePath !== undefined && basePath.replace(/\/$/, "") !== "/mcp"],
-    ["stateless", stateless !== undefined],
-    ["auth", auth !== undefined],
-    ["health", !usual],
-    ["loggingConfig", runtime?.loggingConfig !== undefined],
+  const isOtherPath = basePath !== undefined && basePath.replace(/\/$/, "") !== "/mcp";
+  const settings: readonly (UnusedSetting & { readonly isSet: boolean })[] = [
+    {
+      name: "transportProtocol stdio",
+      isSet: runtime?.transportProtocol === "stdio",
+      instead: "use portolan serve --stdio",
+    },
+    { name: "port", isSet: several && port !== undefined, instead: "use --port" },
+    { name: "tls", isSet: several && tls !== undefined, instead: "use --tls-cert and --tls-key" },
+    { name: "basePath", isSet: isOtherPath, instead: "the path is always /mcp" },
+    {
+      name: "stateless",
+      isSet: stateless !== undefined,
+      instead: "the gateway always serves clients with and without sessions",
+    },
+    {
+      name: "auth",
+      isSet: auth !== undefined,
+      instead: "set gateway.oauth in a portolan.yaml in this folder, and serve the folder",
+    },
+    { name: "health", isSet: !usual, instead: "the paths are always /healthz and /readyz" },
+    {
+      name: "loggingConfig",
+      isSet: runtime?.loggingConfig !== undefined,
+      instead: "use --log-format and --log-file",
+    },
   ];
-  return asked.filter(([, isAsked]) => isAsked).map(([name]) => name);
+  return settings.filter(({ isSet }) => isSet);
 }

@@ -207,7 +207,11 @@ async function checkCertificates(
     const refused = await secrets.checkFile?.(path);
     if (refused === undefined) continue;
     const message = `The certificates in ${path} cannot be used: ${refused.reason}.`;
-    throw new PortolanError("SANDBOX_DENIED", message, { server: config.alias, hint: refused.hint });
+    const { CERTIFICATES_REFUSED_HINT } = await import("../../sandbox/index.ts");
+    throw new PortolanError("SANDBOX_DENIED", message, {
+      server: config.alias,
+      hint: CERTIFICATES_REFUSED_HINT,
+    });
   }
 }
 

@@ -44,9 +44,13 @@ export async function findNpmOrigin(
   const listed = isObject(all) && isObject(all.versions) ? all.versions[version] : undefined;
   const own = found ?? listed;
   if (!isObject(own))
-    throw new PortolanError("HTTP_ERROR", `The npm registry has no ${name}@${version}.`, {
-      hint: "Check npm's registry setting: npm config get registry.",
-    });
+    throw new PortolanError(
+      "HTTP_ERROR",
+      `The npm registry ${base.origin} does not show ${name}@${version}: the registry does not have this version, or it requires a login.`,
+      {
+        hint: "To see the registry: npm config get registry, or npm config get @scope:registry for a package with a scope. To log in to it: npm login",
+      },
+    );
   const { dist } = own;
   // The large document with all dates is needed only for a signature by a key that is no longer in use.
   const signatures: unknown = isObject(dist) ? dist.signatures : undefined;
