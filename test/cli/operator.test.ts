@@ -129,7 +129,7 @@ test("a service that could not open the vault at its start is refused, and one w
   writeFileSync(`${file}-wrong`, "another passphrase", { mode: 0o600 });
   const wrong = await run("service", "install", "--passphrase-file", "../passphrase-wrong");
   expect(envelope(wrong).message).toContain(`the passphrase in ${file}-wrong does not open the vault`);
-  expect(envelope(wrong).hint).toContain("Write the right passphrase into the file of --passphrase-file");
+  expect(envelope(wrong).hint).toContain("Write the right passphrase into the passphrase file.");
   // The variables of this terminal do not count.
   env["ONLY_HERE"] = "x";
   const noted = await run("service", "install", "--print", "--passphrase-file", "../passphrase");

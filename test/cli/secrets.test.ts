@@ -341,9 +341,28 @@ test(
     serve.press(KEYS.ctrlC);
     const { code, screen } = await serve.done;
     expect(code).toBe(130);
-    expect(screen).toContain("To start the gateway without one: portolan serve --daemon --only two");
+    expect(screen).toContain(
+      "To start the gateway without one, add these options to your command: --only two",
+    );
+    const again = terminal(
+      `cd ${at.folder}; portolan serve --daemon --port 0 --only one --only two`,
+      200,
+      env,
+    );
+    await again.shows("Passphrase of the vault");
+    again.press(KEYS.ctrlC);
+    expect((await again.done).screen).toContain(
+      "replace --only in your command by these options: --only two",
+    );
     const connected = await portolan(["connect", "cursor", "--yes", "--text"], { cwd: at.folder, env });
     expect(connected.out).toContain("Unlock the vault before you start the client: portolan secrets unlock");
+    // A token of a caller is needed whichever servers start.
+    const callers = [{ name: "ci", token: "${API_TOKEN}" }];
+    writeFileSync(join(at.folder, "portolan.yaml"), JSON.stringify({ servers, gateway: { callers } }));
+    const all = terminal(`cd ${at.folder}; portolan serve --daemon --port 0`, 200, env);
+    await all.shows("Passphrase of the vault");
+    all.press(KEYS.ctrlC);
+    expect((await all.done).screen).not.toContain("To start the gateway without");
   },
 );
 

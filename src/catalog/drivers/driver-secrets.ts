@@ -110,7 +110,7 @@ async function inventoriesOf(
 }
 
 const SHARE =
-  "To share a secret between drivers, list it in .secrets/SECRETS.md. Otherwise give each driver its own SECRETS.md with different secret names.";
+  "To share a secret between drivers, list it only in .secrets/SECRETS.md. Otherwise give each driver its own SECRETS.md with different secret names.";
 
 /** Returns the entries that only their own driver names. A name has one value, so two entries of one name would share it. */
 async function unshared(inventories: readonly Inventory[], reader: DriverReader): Promise<SecretEntry[]> {

@@ -7,7 +7,6 @@ import { createSecretStore, type Environment } from "../../secrets/index.ts";
 import type { Cli } from "../context.ts";
 import { createPassphrasePrompt } from "../input/secret-input.ts";
 import { plainLine } from "../terminal/safe-text.ts";
-import { optionFor } from "../workspace/elsewhere.ts";
 import { envFileOf } from "../workspace/folder.ts";
 import { findNeeds, type NeedingConfig, type SecretNeed } from "./needs.ts";
 
@@ -30,7 +29,11 @@ export function noVault(): PortolanError {
 type Config = NeedingConfig & { readonly envFile?: string };
 
 /** Asks for the passphrase if the config needs a secret of a locked vault; the vault agent gives the key to the gateway. */
-export async function unlockForGateway(cli: Cli, config: Config): Promise<void> {
+export async function unlockForGateway(
+  cli: Cli,
+  config: Config,
+  only: readonly string[] | undefined,
+): Promise<void> {
   const passphrase = createPassphrasePrompt(cli, undefined, START_MS);
   const { prompt } = passphrase;
   // The gateway reports it only in its log.
@@ -43,29 +46,38 @@ export async function unlockForGateway(cli: Cli, config: Config): Promise<void> 
   try {
     passphrase.throwIfCancelled();
   } catch (thrown) {
-    throw withOtherServers(thrown, needs, config, cli);
+    throw withOtherServers(thrown, needs, config, only);
   }
 }
 
-/** The command that starts the gateway without the servers whose secrets are in the locked vault. */
+/** Names the options that start the gateway without the servers whose secrets are in the locked vault. */
 function withOtherServers(
   thrown: unknown,
   needs: readonly SecretNeed[],
-  { servers, folder }: Config,
-  { io }: Cli,
+  { servers }: Config,
+  only: readonly string[] | undefined,
 ): unknown {
-  const locked = new Set(
-    needs.flatMap(({ state, neededBy }) => (state === "unknown" ? neededBy.map(({ server }) => server) : [])),
-  );
-  const used = servers.filter(({ enabled }) => enabled).map(({ alias }) => alias);
+  const enabled = servers.filter((server) => server.enabled);
+  const used = enabled.map(({ alias }) => alias);
+  const aliasOf = new Map(used.map((alias) => [alias, alias]));
+  // A driver's secret is recorded under the id of the driver.
+  for (const { alias, endpoint } of enabled)
+    if (endpoint.transport === "contracts")
+      for (const { driver } of endpoint.drivers) aliasOf.set(driver.id, alias);
+  // Tokens of callers and of registries are needed whichever servers start.
+  aliasOf.delete("gateway");
+  const owners = needs.flatMap(({ state, neededBy }) => (state === "unknown" ? neededBy : []));
+  if (!owners.every(({ server }) => aliasOf.has(server))) return thrown;
+  const locked = new Set(owners.map(({ server }) => aliasOf.get(server)));
   const others = used.filter((alias) => !locked.has(alias));
   if (!isPortolanError(thrown) || others.length === 0 || others.length === used.length) return thrown;
   const without = plainLine(used.filter((alias) => locked.has(alias)).join(", "), 300);
-  const only = others.map((alias) => ` --only ${shellWord(alias)}`).join("");
-  const inFolder = folder === undefined ? "" : optionFor(folder, io);
-  return changedError(thrown, {
-    hint: `To start the gateway without ${without}: portolan serve --daemon${only}${inFolder}`,
-  });
+  const options = others.map((alias) => `--only ${shellWord(alias)}`).join(" ");
+  const change =
+    only === undefined
+      ? "add these options to your command"
+      : "replace --only in your command by these options";
+  return changedError(thrown, { hint: `To start the gateway without ${without}, ${change}: ${options}` });
 }
 
 /** Whether the vault must be unlocked before a client starts these servers: nobody can type its passphrase there. */
@@ -93,24 +105,27 @@ export async function missingForService(
   const needs = await findNeeds(config, store);
   const reason = needs.find(({ state }) => state === "unknown")?.reason;
   return {
-    locked: reason === undefined ? undefined : lockedError(reason, needs),
+    locked:
+      reason === undefined ? undefined : lockedError(reason, needs, (env[PASSPHRASE_FILE] ?? "") !== ""),
     missing: needs.filter(({ state }) => state === "missing"),
   };
 }
 
-function lockedError(reason: string, needs: readonly SecretNeed[]): PortolanError {
+function lockedError(reason: string, needs: readonly SecretNeed[], hasFile: boolean): PortolanError {
   const names = needs.filter(({ state }) => state === "unknown").map(({ name }) => plainLine(name, 80));
   // A vault that is unlocked for some time is locked again when the service starts.
   const why = reason.replace(TO_UNLOCK, "");
   const isLocked = why !== reason;
   return new PortolanError(
     "SECRET_STORE_FAILED",
-    `The service could not read these secrets at its start: ${names.join(", ")}. ${isLocked ? "A service cannot ask you for the passphrase of the vault." : why}`,
+    `The service would not be able to read these secrets: ${names.join(", ")}. ${isLocked ? "A service cannot ask you for the passphrase of the vault." : why}`,
     {
       hint: isLocked
         ? "Write the passphrase of the vault to a file that only you can read: portolan service install --passphrase-file <file>. Or, if this computer has a keyring, store it there: portolan secrets unlock --keep"
         : reason.includes("passphrase")
-          ? "Write the right passphrase into the file of --passphrase-file, or store it in the keyring: portolan secrets unlock --keep"
+          ? hasFile
+            ? `Write the right passphrase into the passphrase file. Or use the keyring instead: unset ${PASSPHRASE_FILE}, run portolan secrets unlock --keep, and run portolan service install without --passphrase-file.`
+            : "Store the right passphrase in the keyring: portolan secrets unlock --keep"
           : "Find the cause: portolan secrets check",
     },
   );

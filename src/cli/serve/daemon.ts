@@ -57,7 +57,7 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   await checkPort(host, port, io, path);
   const { only } = options;
   const servers = served.config.servers.filter(({ alias }) => only?.includes(alias) !== false);
-  await unlockForGateway(cli, { ...served.config, servers });
+  await unlockForGateway(cli, { ...served.config, servers }, only);
   const log = options.logFile ?? join(await logFolder(path), "gateway.log");
   const { started, logStart } = await start(cli, log, openLog(log, options));
   const stop = (): void => void process.kill(started.pid, "SIGTERM");

@@ -92,7 +92,7 @@ test("one that is not granted: nothing at all is fetched, not even what is grant
 test("one that nobody declared is not given out", () => {
   const { grants: all } = grants([]);
   expect(() => all.requireBind(withEnv({ A: "${secrets.NEW_KEY}" }), "fs-read", {})).toThrow(
-    /no SECRETS\.md has an entry for NEW_KEY \(slug: new-key\)/,
+    /no SECRETS\.md has a valid entry for NEW_KEY \(slug: new-key\)/,
   );
   expect(() => all.requireBind(withEnv({ A: "plain" }), "fs-read", {})).not.toThrow();
 });
@@ -105,7 +105,7 @@ test("one that another driver brought is not given out, whatever it grants", asy
   const all = new SecretGrants([entry], async () => "s3cret");
   const mine = withEnv({ A: "${secrets.API_KEY}" });
   await expect(all.bind(mine, "fs-read", {})).rejects.toThrow(
-    /The entry in the SECRETS\.md of the driver other-mcp applies to other-mcp only; to share the secret, list it in \.secrets\/SECRETS\.md/,
+    /The entry in the SECRETS\.md of the driver other-mcp applies to other-mcp only; to share the secret, move the entry to \.secrets\/SECRETS\.md/,
   );
   expect(all.denial(mine, "fs-read", {})).toMatchObject({ code: "unauthorised" });
   expect((await all.bind({ ...mine, id: "other-mcp" }, "fs-read", {})).size).toBe(1);

@@ -92,13 +92,18 @@ export class SecretGrants {
     return findSecret(entries, name) ?? bySlug(name) ?? bySlug(name.replace(".", "/"));
   }
 
-  /** Why `find` found no entry. */
+  /** Why `find` found no entry. An entry is not valid if its file has errors, or if two drivers list its name. */
   noEntry(name: string, driver?: Pick<Driver, "id">): string {
-    const none = `no SECRETS.md has an entry for ${name} (slug: ${slugOfEnv(name)})`;
-    if (driver === undefined) return none;
-    const other = findSecret(this.#entries, name)?.driver;
-    if (other === undefined || other === driver.id) return none;
-    return `${none} for the driver ${driver.id}. The entry in the SECRETS.md of the driver ${other} applies to ${other} only; to share the secret, list it in .secrets/SECRETS.md`;
+    const none = `no SECRETS.md has a valid entry for ${name} (slug: ${slugOfEnv(name)})`;
+    const other = driver && this.otherOwner(name, driver);
+    if (driver === undefined || other === undefined) return none;
+    return `${none} for the driver ${driver.id}. The entry in the SECRETS.md of the driver ${other} applies to ${other} only; to share the secret, move the entry to .secrets/SECRETS.md`;
+  }
+
+  /** The other driver whose SECRETS.md has the entry. */
+  otherOwner(name: string, driver: Pick<Driver, "id">): string | undefined {
+    const owner = findSecret(this.#entries, name)?.driver;
+    return owner === driver.id ? undefined : owner;
   }
 
   /** Names that the config of a driver's server references. */

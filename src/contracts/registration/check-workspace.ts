@@ -37,7 +37,12 @@ function checkSecrets(driver: Driver, { secrets }: WorkspaceParts): Diagnostic[]
   const grants = new SecretGrants(secrets, async () => undefined);
   return grants.namesOf(driver).flatMap((name) => {
     if (grants.find(name, driver) !== undefined) return [];
-    const hint = `Add an entry with slug: ${slugOfEnv(name)} to the SECRETS.md beside the driver, with access.bind for its contracts.`;
+    const other = grants.otherOwner(name, driver);
+    // A second entry of the same name would make both invalid.
+    const hint =
+      other === undefined
+        ? `Add an entry with slug: ${slugOfEnv(name)} to the SECRETS.md beside the driver, with access.bind for its contracts. If such an entry exists, correct the error that is reported about it or its file.`
+        : `Move the entry from the SECRETS.md of the driver ${other} to .secrets/SECRETS.md, and grant it to each contract of ${driver.id} too.`;
     return [
       toDiagnostic(
         driver.origin,
@@ -114,8 +119,9 @@ function checkRequiredSecrets(
     const place = `requires.secrets:${slug}`;
     const entry = all.find(slug);
     if (entry === undefined) {
-      const hint = "Add an entry for the secret to the SECRETS.md of the workspace or of a driver.";
-      const message = `${id} requires the secret ${slug}, but no SECRETS.md has an entry for it`;
+      const hint =
+        "Add an entry for the secret to the SECRETS.md of the workspace or of a driver. If such an entry exists, correct the error that is reported about it or its file.";
+      const message = `${id} requires the secret ${slug}, but no SECRETS.md has a valid entry for it`;
       return [toDiagnostic(origin, place, message, hint)];
     }
     // Grants to users, roles and capabilities are decided with each call.

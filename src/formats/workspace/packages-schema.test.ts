@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { parseWorkspace } from "./read.ts";
 
+const KEY = Buffer.alloc(32, 7).toString("base64");
+
 function problems(text: string): string[] {
   return parseWorkspace(text, "portolan.yaml").diagnostics.map(
     ({ line, column, message }) => `${line}:${column} ${message}`,
@@ -11,7 +13,7 @@ test("everything that registries and packages can say", () => {
   const { settings, diagnostics } = parseWorkspace(
     `registries:
   - ./mirror
-  - { url: https://registry.example.com, scopes: ["@alice", bob], token: "\${TOKEN}", key: abc }
+  - { url: https://registry.example.com, scopes: ["@alice", bob], token: "\${TOKEN}", key: ${KEY} }
   - { url: https://official.example.com, api: official }
 packages:
   require: [provenance, audit]
@@ -24,7 +26,7 @@ packages:
   expect(diagnostics).toEqual([]);
   expect(settings.registries).toEqual([
     { url: "./mirror" },
-    { url: "https://registry.example.com", scopes: ["@alice", "bob"], token: "${TOKEN}", key: "abc" },
+    { url: "https://registry.example.com", scopes: ["@alice", "bob"], token: "${TOKEN}", key: KEY },
     { url: "https://official.example.com", api: "official" },
   ]);
   expect(settings.packages).toEqual({
@@ -47,7 +49,11 @@ test.each([
     "1:40 the token is written out, so everyone who can read this file has it",
   ],
   [
-    "registries: [{url: 'https://a', api: official, key: abc}]",
+    "registries: [{url: 'https://a', key: 630dcd2966c4336691125448bbb25b4f}]",
+    '1:38 registries[0].key cannot be "630dcd2966c4336691125448bbb25b4f"',
+  ],
+  [
+    `registries: [{url: 'https://a', api: official, key: ${KEY}}]`,
     "1:53 a registry with the official API signs nothing, so it has no key",
   ],
   ["packages: {min_release_age: soon}", '1:29 min_release_age must be an age, not "soon"'],

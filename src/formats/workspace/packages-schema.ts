@@ -6,6 +6,8 @@ import { quoted, type TextNode } from "../document/index.ts";
 import { list, object, oneOf, type ReadContext, text, union, type Value } from "../schema-builder/index.ts";
 
 const SCOPE = "^@?[a-z0-9][a-z0-9-]*$";
+/** 32 bytes in base64. */
+const PUBLIC_KEY = "^[A-Za-z0-9+/]{43}=$";
 const SCHEME = /^[a-z][a-z0-9+.-]+:/i;
 const AGE = /^(?:0|(\d+(?:\.\d+)?)\s*(m|h|d|w))$/;
 const AGE_MS: Readonly<Record<string, number>> = {
@@ -34,7 +36,11 @@ const REGISTRY = object(
       "Bearer token for the registry. Use a reference such as ${NAME}, so that this file does not contain the token.",
     ),
     key: text(
-      "Public key that signs the registry's index. Default: Portolan stores the first key that it sees, and requires this key later.",
+      "Public key that signs the registry's index: publicKey in the output of portolan registry serve --json. Default: Portolan stores the first key that it sees, and requires this key later.",
+      {
+        pattern: PUBLIC_KEY,
+        patternHint: "Write the 44 characters of publicKey from portolan registry serve --json.",
+      },
     ),
     api: oneOf(
       "API of the registry. portolan (default): registry of Portolan packages. official: official MCP registry API.",

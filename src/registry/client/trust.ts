@@ -37,12 +37,12 @@ export function checkTrust(
   if (expected !== undefined && publicKey !== expected)
     throw new PortolanError(
       "FORBIDDEN",
-      `The index of ${label} is signed with the key ${fingerprintOf(publicKey)}, not with ${fingerprintOf(expected)}.`,
+      `The index of ${label} is signed with the key that has the fingerprint ${fingerprintOf(publicKey)}, not with the key that has the fingerprint ${fingerprintOf(expected)}.`,
       {
         hint:
           pinned === undefined
-            ? `If the operator confirms the new key, remove the stored key: portolan registry forget ${shellWord(url)}`
-            : "If the operator confirms the new key, change the field key of this registry, under registries in portolan.yaml.",
+            ? `If the operator confirms the new fingerprint, remove the stored key: portolan registry forget ${shellWord(url)}`
+            : "If the operator confirms the new fingerprint, ask for the public key (publicKey in the output of portolan registry serve --json), and write it into key of this registry, under registries in portolan.yaml.",
       },
     );
   if (before !== undefined && index.sequence < before.sequence)

@@ -23,7 +23,11 @@ describe("a driver that cannot serve", () => {
       () => withOther('health_check: { method: exec, cmd: "false" }'),
       "its health check failed: false exited with code 1",
     ],
-    ["without an entry for its secret", () => withOther("", KEY), "no SECRETS.md has an entry for API_KEY"],
+    [
+      "without an entry for its secret",
+      () => withOther("", KEY),
+      "no SECRETS.md has a valid entry for API_KEY",
+    ],
     [
       "with a secret for others",
       () => {

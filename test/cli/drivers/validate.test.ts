@@ -41,12 +41,12 @@ test("names without an owner are errors, with their place", async () => {
     .filter(({ severity }) => severity === "error")
     .map(({ file, line, message }) => `${file.slice(here.cwd.length + 1)}:${line} ${message}`);
   expect(told.toSorted()).toEqual([
-    ".drivers/a-mcp/DRIVER.md:7 a-mcp: no SECRETS.md has an entry for OTHER_KEY (slug: other-key)",
+    ".drivers/a-mcp/DRIVER.md:7 a-mcp: no SECRETS.md has a valid entry for OTHER_KEY (slug: other-key)",
     ".drivers/b-mcp/DRIVER.md:13 b-mcp: the ref_kind_id notes belongs to the driver a-mcp",
     ".drivers/c-mcp/DRIVER.md:13 the ref_kind_id github is reserved: every host has this kind of reference",
     "tools/t1/TOOL.md:8 t1: the driver nobody-mcp does not exist or has errors",
     "tools/t1/TOOL.md:9 t1 requires the contract t9, which does not exist or has errors",
-    "tools/t1/TOOL.md:9 t1 requires the secret lost-key, but no SECRETS.md has an entry for it",
+    "tools/t1/TOOL.md:9 t1 requires the secret lost-key, but no SECRETS.md has a valid entry for it",
     "tools/t2/TOOL.md:8 t2: the driver a-mcp does not serve this contract",
     "tools/t2/TOOL.md:9 t2 requires the secret api-key, which is not granted to this contract",
     expect.stringMatching(/^tools\/t3\/TOOL\.md:9 the input of the example "wrong" does not match inputs/),
@@ -58,4 +58,27 @@ test("names without an owner are errors, with their place", async () => {
   expect((JSON.parse(one.out) as { diagnostics: Told[] }).diagnostics).toMatchObject([
     { message: "b-mcp: the ref_kind_id notes belongs to the driver a-mcp", line: 13 },
   ]);
+});
+
+test("an entry that only another driver has moves to the workspace; a second one is not proposed", async () => {
+  const here = smallPlace();
+  here.driver("a-mcp", "", { env: { KEY: "${secrets.API_KEY}" } });
+  here.driver("b-mcp", "", { env: { KEY: "${secrets.API_KEY}" } });
+  here.write(".drivers/a-mcp/SECRETS.md", secretsFile("t1"));
+  const errors = async (): Promise<Told[]> => {
+    const { out } = await here.run("validate", "--json");
+    return (JSON.parse(out) as { diagnostics: Told[] }).diagnostics.filter(
+      ({ severity }) => severity === "error",
+    );
+  };
+  expect(await errors()).toMatchObject([
+    {
+      message: expect.stringContaining("the driver a-mcp applies to a-mcp only") as string,
+      hint: "Move the entry from the SECRETS.md of the driver a-mcp to .secrets/SECRETS.md, and grant it to each contract of b-mcp too.",
+    },
+  ]);
+  here.write(".drivers/b-mcp/SECRETS.md", secretsFile("t1"));
+  const both = (await errors()).filter(({ message }) => message.includes("no SECRETS.md has a valid entry"));
+  expect(both).toHaveLength(2);
+  for (const { hint } of both) expect(hint).toContain("correct the error that is reported about it");
 });
