@@ -3,8 +3,9 @@
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { envelope, portolan, type Ran, start, temporaryFolder } from "../helpers/cli.ts";
+import { envelope, portolan, type Ran, start, temporaryFolder, terminal } from "../helpers/cli.ts";
 import { until } from "../helpers/connect.ts";
+import { needs } from "../helpers/needs.ts";
 import { isRunning } from "../helpers/workspace.ts";
 import {
   copies,
@@ -74,6 +75,31 @@ describe("commands beside a gateway", () => {
     expect((await place.run("status", "good", "--wait", "30")).code).toBe(0);
     const ready = await fetch(new URL("/readyz", status.gateway?.url));
     expect(await ready.json()).toMatchObject({ ready: true, servers: { up: 1, starting: 1, down: 0 } });
+  });
+
+  it("status --gateway names the servers that the gateway does not serve, and starts none", async () => {
+    const place = setUp(yaml({ good: entry("--era=modern"), other: entry("--era=modern") }));
+    await place.serve("--no-auth", "--only", "good");
+    const words = ["status", "--gateway", "good", "other", "-w", place.cwd];
+    const ran = await portolan(words, { cwd: temporaryFolder(), env: place.env });
+    expect(envelope(ran)).toMatchObject({
+      code: "SERVER_UNKNOWN",
+      message: expect.stringMatching(/^The gateway .* does not serve other\.$/) as string,
+      hint: "To see the servers that the gateway serves: portolan status --gateway -w ~/project",
+    });
+  });
+
+  it("only a command that starts servers says so at a terminal", needs("a terminal"), async () => {
+    const place = setUp(yaml({ good: entry("--era=modern"), other: entry("--era=modern") }));
+    await place.serve("--no-auth", "--only", "good");
+    const status = async (option: string): Promise<string> => {
+      const line = `cd ${place.cwd}; portolan status ${option} good other`;
+      return (await terminal(line, 200, place.env).done).screen;
+    };
+    expect(await status("")).toContain(
+      "The gateway does not serve other, so this command starts good, other itself.",
+    );
+    expect(await status("--gateway")).not.toContain("this command starts");
   });
 
   it("add prints the state of the added server, and fails if it cannot start", async () => {

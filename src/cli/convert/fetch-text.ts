@@ -1,5 +1,6 @@
 // Fetches a text from a URL that the user named: with limits for time and size, and from that host only.
 
+import { fileURLToPath } from "node:url";
 import { boundedFetch, FetchError } from "../../base/net/bounded-fetch.ts";
 import { isSecureUrl } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
@@ -57,6 +58,14 @@ function parseAddress(address: string): URL {
   if (!URL.canParse(address))
     throw new PortolanError("TARGET_INVALID", `${JSON.stringify(plainLine(address, 200))} is not a URL.`);
   const url = new URL(address);
+  if (url.protocol === "file:")
+    throw new PortolanError(
+      "TARGET_INVALID",
+      `${plainLine(address, 300)} is not fetched: file: URLs are not supported.`,
+      {
+        hint: `Give the path of the file instead of a file: URL${pathOf(url)}`,
+      },
+    );
   if (url.username !== "" || url.password !== "")
     throw new PortolanError("TARGET_INVALID", `The URL of ${url.host} contains a user name or password.`, {
       hint: "Download the description yourself, and give the path of the file.",
@@ -69,6 +78,15 @@ function parseAddress(address: string): URL {
       hint: "Without https, others on the network could change the content. Download the description yourself, and give the path of the file.",
     },
   );
+}
+
+/** A file URL with the name of another host has no path on this computer. */
+function pathOf(url: URL): string {
+  try {
+    return `: ${plainLine(fileURLToPath(url), 300)}`;
+  } catch {
+    return "";
+  }
 }
 
 function decode(bytes: Buffer, url: URL): string {

@@ -4,6 +4,7 @@ import type { RunningGateway } from "../../control/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Cli } from "../context.ts";
 import { noGateway } from "../control/find.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { gatewayLabel, startingOption } from "../workspace/running.ts";
 import type { Source } from "../workspace/source.ts";
@@ -39,19 +40,21 @@ export async function refuseCrashed(cli: Cli, path: string): Promise<void> {
   );
 }
 
-/** Runs before this process starts servers of its own. `gateway` runs, but does not serve the named servers. */
+/** Runs before this process starts servers of its own. `gateway` runs, but does not serve the servers in `missing`. */
 export async function checkStart(
   cli: Cli,
   { path, config }: Source,
-  gateway: RunningGateway | undefined,
+  { gateway, missing }: { readonly gateway: RunningGateway | undefined; readonly missing: readonly string[] },
   options: StatusOptions,
 ): Promise<void> {
   if (options.gateway === true) {
     if (gateway === undefined) throw await noGateway(cli);
     throw new PortolanError(
       "SERVER_UNKNOWN",
-      `The gateway ${gatewayLabel(gateway)} does not serve all of these servers.`,
-      { hint: "To see the servers that the gateway serves: portolan status --gateway" },
+      `The gateway ${gatewayLabel(gateway)} does not serve ${plainLine(missing.join(", "), 300)}.`,
+      {
+        hint: `To see the servers that the gateway serves: portolan status --gateway${optionFor(path, cli.io)}`,
+      },
     );
   }
   const { output } = cli;

@@ -45,8 +45,8 @@ export async function status(
   const only = aliases.length === 0 ? undefined : [...new Set(aliases)];
   const wantedMs = options.waitMs ?? options.limits.requestTimeoutMs;
   const waitMs = wantedMs ?? WAIT_MS;
-  const beforeStart = (gateway?: RunningGateway): Promise<void> =>
-    checkStart(cli, source, gateway, requested);
+  const beforeStart = (gateway: RunningGateway | undefined, missing: readonly string[]): Promise<void> =>
+    checkStart(cli, source, { gateway, missing }, requested);
   const gatewayWaitMs = wantedMs ?? SHORT_WAIT_MS;
   const open = { only, waitMs, gatewayWaitMs, showsSource: true, asGateway: true, beforeStart };
   return withServers(

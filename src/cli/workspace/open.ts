@@ -51,8 +51,8 @@ export interface OpenOptions {
    * definitions that are pinned must include them.
    */
   readonly asGateway?: boolean;
-  /** Called before this process starts servers, with the running gateway if that does not serve the named ones. */
-  readonly beforeStart?: (gateway: RunningGateway | undefined) => Promise<void>;
+  /** Called before this process starts servers, with the running gateway and the named servers that it does not serve. */
+  readonly beforeStart?: (gateway: RunningGateway | undefined, missing: readonly string[]) => Promise<void>;
   /** Applies changes of the config files as they are saved. */
   readonly watch?: boolean;
 }

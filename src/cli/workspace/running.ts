@@ -56,9 +56,15 @@ export async function withServers<T>(
   const gateway = around ?? (await findRunning(cli, source.path));
   // Of a gateway that serves more than this file, only the servers of the file are used.
   const own = around === undefined ? options : { ...options, only: options.only ?? aliasesOf(source) };
-  const remote = gateway === undefined ? undefined : await open(cli, gateway, source, own);
-  if (remote !== undefined) return withRemote(cli, source, remote, own, use);
-  await options.beforeStart?.(gateway);
+  const found = gateway === undefined ? { missing: [] } : await open(cli, gateway, source, own);
+  if ("workspace" in found) return withRemote(cli, source, found, own, use);
+  const { missing } = found;
+  await options.beforeStart?.(gateway, missing);
+  if (missing.length > 0) {
+    const named = plainLine(missing.join(", "), 300);
+    const started = plainLine((own.only ?? missing).join(", "), 300);
+    noteOnTerminal(cli, `The gateway does not serve ${named}, so this command starts ${started} itself.`);
+  }
   return withWorkspace(cli, source, options, async (opened) =>
     use({
       ...opened,
@@ -228,7 +234,7 @@ interface Remote {
 }
 
 /**
- * Undefined when the gateway does not serve a server that the command names. Throws if the gateway ignores the file of this
+ * Returns the servers that the command names and the gateway does not serve, if there are any. Throws if the gateway ignores the file of this
  * server: a sandboxed server may have written the file to start a program of its choice.
  */
 async function open(
@@ -236,7 +242,7 @@ async function open(
   gateway: RunningGateway,
   source: Source,
   options: OpenOptions,
-): Promise<Remote | undefined> {
+): Promise<Remote | { readonly missing: readonly string[] }> {
   let handlers: ReturnType<typeof createHandlers> | undefined;
   const stdinTaken = options.stdinTaken === true;
   const workspace = await cli.io.openRunning(gateway, {
@@ -249,15 +255,11 @@ async function open(
     limits: cli.options.limits,
   });
   const served = workspace.gateway.facts.servers;
-  const missing = options.only?.find((alias) => !served.includes(alias));
-  if (missing !== undefined) {
+  const missing = options.only?.filter((alias) => !served.includes(alias)) ?? [];
+  if (missing.length > 0) {
     await workspace.close();
-    refuseUntrusted(source, missing, gateway, workspace.gateway.facts);
-    noteOnTerminal(
-      cli,
-      `The gateway does not serve ${plainLine(missing, 80)}, so this command starts that server itself.`,
-    );
-    return undefined;
+    for (const alias of missing) refuseUntrusted(source, alias, gateway, workspace.gateway.facts);
+    return { missing };
   }
   const label = options.only?.length === 1 ? (options.only[0] as string) : "this workspace";
   const setSpinner: Remote["setSpinner"] = (spinner) => {

@@ -78,6 +78,7 @@ test("a package without its compiled part: the part, and how to install it", () 
   );
   expect(hint).toContain("compiled code of sqlite3");
   expect(hint).toContain("`npm install --prefix ~/mcp/mcp-db @a/mcp-db`");
+  expect(hint).toContain('["-y", "@a/mcp-db", "--verbose"] becomes ["--verbose"].');
   const scoped = nativeHint(
     plan,
     error(`Cannot find module '${store}/x/node_modules/@b/native/build/b.node'`),

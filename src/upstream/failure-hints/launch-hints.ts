@@ -95,9 +95,9 @@ function forDeno(args: readonly string[]): string | undefined {
   const source = words[at] ?? "";
   const npm = /^npm:\/?(.+)$/.exec(source)?.[1];
   if (npm !== undefined)
-    return `If the package also runs on Node.js, use \`npx -y ${shellWord(npm)}\` as the command, with the same arguments: Portolan installs it once.`;
+    return `If the package also runs on Node.js, use \`npx -y ${shellWord(npm)}\` as the command, with only the arguments that follow the package: Portolan installs it once.`;
   const options = words.slice(0, at).map((word) => `${shellWord(word)} `);
-  return `Compile the server once, with \`deno compile --output server ${options.join("")}${shellWord(source)}\`, and then use \`./server\` as the command, with the same arguments.`;
+  return `Compile the server once, with \`deno compile --output server ${options.join("")}${shellWord(source)}\`, and then use \`./server\` as the command, with only the arguments that follow the source.`;
 }
 
 /** A file of compiled code in a package, as Node.js and the `bindings` package print it. */
@@ -111,7 +111,7 @@ export function nativeHint(plan: LaunchPlan | undefined, { stderr = "" }: Portol
   if (part === undefined) return undefined;
   const [, name = "PACKAGE"] = /^((?:@[^@/\s]+\/)?[^@/\s]+)/.exec(plan.source) ?? [];
   const folder = `~/mcp/${basename(name)}`;
-  return `The server needs compiled code of ${part}, which an install script would build. Portolan runs no install scripts. If you trust the package, install it yourself: \`npm install --prefix ${folder} ${shellWord(name)}\`, and use the full path of its program in ${folder}/node_modules/.bin as the command, with the same arguments.`;
+  return `The server needs compiled code of ${part}, which an install script would build. Portolan runs no install scripts. If you trust the package, install it yourself: \`npm install --prefix ${folder} ${shellWord(name)}\`, and use the full path of its program in ${folder}/node_modules/.bin as the command. In args, keep only the words after the package name: ["-y", ${JSON.stringify(name)}, "--verbose"] becomes ["--verbose"].`;
 }
 
 /** For a Node.js without support for TypeScript that should run a `.ts` file. */
