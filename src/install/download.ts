@@ -32,7 +32,7 @@ export interface Progress {
 
 export interface DownloadOptions {
   /** Places of the same file, tried in order: http(s) URLs, or file URLs. */
-  readonly urls: readonly string[];
+  readonly urls: readonly [string, ...string[]];
   readonly integrity: Integrity;
   /** The verified file. It must not exist yet. */
   readonly file: string;
@@ -107,22 +107,21 @@ async function fromFirst(options: DownloadOptions, partial: string): Promise<voi
   await removeOldPartials(options.partials);
   const there = await hashOf(partial, options.integrity.algorithm).catch(() => undefined);
   if (there !== undefined && sameIntegrity(there, options.integrity)) return keep(partial, options.file);
-  let first: Error | undefined;
-  for (const url of options.urls) {
-    try {
-      await fromUrl(url, options, partial);
-      return;
-    } catch (error) {
+  const [first, ...others] = options.urls;
+  try {
+    await fromUrl(first, options, partial);
+  } catch (error) {
+    for (const url of others) {
       options.signal?.throwIfAborted();
-      first ??= error as Error;
+      const isDone = await fromUrl(url, options, partial).then(
+        () => true,
+        () => false,
+      );
+      if (isDone) return;
     }
+    options.signal?.throwIfAborted();
+    throw error;
   }
-  throw (
-    first ??
-    new PortolanError("INSTALL_FAILED", "The file has no URL.", {
-      hint: "Add the URL of the file to the config, or report it to the author of the package.",
-    })
-  );
 }
 
 async function fromUrl(url: string, options: DownloadOptions, partial: string): Promise<void> {

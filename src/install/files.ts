@@ -15,7 +15,7 @@ import { openStore, type Pause, type Verified } from "./store/store.ts";
 
 export interface FileOptions {
   /** Places of the same file, tried in order. */
-  readonly urls: readonly string[];
+  readonly urls: readonly [string, ...string[]];
   readonly integrity: Integrity;
   readonly size?: number;
   /**
@@ -75,7 +75,7 @@ export async function installFile(options: FileOptions): Promise<InstalledFile> 
   const record = await store.add(
     spec,
     async ({ folder }) => {
-      const shown = labelOf(urls[0] ?? "");
+      const shown = labelOf(urls[0]);
       const what = `downloading ${shown}`;
       onProgress?.({ what });
       const file = join(folder, "download");

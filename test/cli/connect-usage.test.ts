@@ -23,6 +23,14 @@ test("--all needs a client in the home folder, and takes no --scope", async () =
   expect(envelope(wrong).message).toContain("Leave out the client names, --file and --scope.");
 });
 
+test("without any config file, import names the places, also those above this folder", async () => {
+  const { run } = place();
+  const { out } = await run("import", "--text");
+  expect(out.replace(/\s+/g, " ")).toContain(
+    "and for the files of a project also in the folders above this one, up to the root of the repository:",
+  );
+});
+
 test("the path of a file is no name of a client", async () => {
   const { run } = place();
   const hint = async (...words: string[]): Promise<unknown> => {

@@ -19,6 +19,21 @@ test("a command that would show a secret, JSON without quotes, and a path withou
   );
 });
 
+test("add with a command that is not behind -- proposes the line to type", async () => {
+  const cwd = temporaryFolder();
+  const hint = async (...words: string[]): Promise<unknown> =>
+    envelope(await portolan(["add", ...words], { cwd })).hint;
+  expect(await hint("npx", "@x/server", "/my notes")).toBe(
+    "Write a name for the server, then -- and its command: portolan add <name> -- npx @x/server '/my notes'",
+  );
+  expect(await hint("notes", "npx", "@x/server")).toBe(
+    "Write the command after --: portolan add notes -- npx @x/server",
+  );
+  expect(await hint("notes", "https://notes.example/mcp", "more")).toBe(
+    "A URL takes no arguments: portolan add notes https://notes.example/mcp",
+  );
+});
+
 test("a tool of the workspace takes precedence over a program on PATH, which is called if there is no such tool", async () => {
   const [top, cwd] = [temporaryFolder(), temporaryFolder()];
   const { command, args } = stdioCommand("--era=modern");

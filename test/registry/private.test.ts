@@ -1,6 +1,6 @@
 // A private registry: its token is used wherever a document or a file is fetched, and goes to no other host.
 
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -58,6 +58,17 @@ it("the token of portolan.yaml fetches document and file at add, install and sta
   forget();
   const called = await user(registry.token, "call", "github.show_token");
   expect(resultText(called)).toContain("The token is");
+  // A registry of the environment needs no entry in portolan.yaml.
+  const configured = readFileSync(join(cwd, "portolan.yaml"), "utf8");
+  writeFileSync(join(cwd, "portolan.yaml"), configured.replace(/^registries:\n(?: .*\n)+/, ""));
+  const audit = async (token: string): Promise<string> => {
+    const variables = { PORTOLAN_REGISTRY: registry.url, PORTOLAN_REGISTRY_TOKEN: token };
+    return (await portolan(["audit", "--json"], { cwd, env: { ...env, ...variables } })).out;
+  };
+  expect(await audit(registry.token)).not.toContain("not-checked");
+  expect(await audit("wrong")).toContain("does not know this token");
+  writeFileSync(join(cwd, "portolan.yaml"), configured);
+
   forget();
   const refused = await user("wrong", "install", "--frozen");
   expect(refused.code).not.toBe(0);

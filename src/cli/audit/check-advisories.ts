@@ -4,7 +4,7 @@ import { parseIntegrity } from "../../base/text/integrity.ts";
 import { isPortolanError } from "../../errors/index.ts";
 import { advisoriesFor, assessAdvisories, openRegistry, type RegistryIndex } from "../../registry/index.ts";
 import type { Cli } from "../context.ts";
-import { clientOptions } from "../registry/options.ts";
+import { clientOptions, registriesOf } from "../registry/options.ts";
 import type { PackageSettings } from "../registry/settings.ts";
 import type { AuditedPackage } from "./check-lock.ts";
 import { type Finding, findingAt } from "./findings.ts";
@@ -20,10 +20,12 @@ export async function checkAdvisories(
   const indexes = new Map(
     await Promise.all(
       urls.map(async (url) => {
-        const known = settings.registries.find(
-          (one) => one.url.replace(/\/$/, "") === url.replace(/\/$/, ""),
-        );
-        const registry = openRegistry(known ?? { url }, options);
+        const isSame = (one: { readonly url: string }): boolean =>
+          one.url.replace(/\/$/, "") === url.replace(/\/$/, "");
+        const known = settings.registries.find(isSame);
+        // The variables name a registry that needs no entry in portolan.yaml.
+        const token = registriesOf(cli, {}, settings).find(isSame)?.token ?? known?.token;
+        const registry = openRegistry({ ...(known ?? { url }), token }, options);
         return [url, await readIndex(registry, offline)] as const;
       }),
     ),

@@ -1,10 +1,22 @@
 // Secrets in command lines and URLs: which parts count as secret, and which do not.
 
 import { describe, expect, test } from "vitest";
-import { urlWithoutSecrets, withoutSecrets } from "./credentials.ts";
+import { secretNotes, urlWithoutSecrets, withoutSecrets } from "./credentials.ts";
 
 const KEY = "sk-live-4f9a8b7c6d5e4f3a2b1c";
 const refer = (what: string): string => `<${what}>`;
+
+test("of a bearer token, only the token is stored", () => {
+  const secrets = [
+    { name: "GIT_TOKEN", as: "Authorization" },
+    { name: "GIT_TEAM", as: "X-Team" },
+  ];
+  const auth = { token: "${secrets.GIT_TOKEN}" };
+  const server = { kind: "remote", url: "https://git.example/mcp", auth } as const;
+  const [token, team] = secretNotes({ server, secrets, values: [] }, (file) => file);
+  expect(token).toContain("Store only the token, without the word Bearer: portolan secrets set GIT_TOKEN");
+  expect(team).toContain("Store it: portolan secrets set GIT_TEAM");
+});
 
 describe("arguments", () => {
   test.each<[readonly string[], readonly string[]]>([

@@ -106,13 +106,16 @@ function asText(id: string): string {
 }
 
 /** Notes about the secrets that the user has to store. */
-export function secretNotes({ secrets }: Credentials, label: (file: string) => string): string[] {
+export function secretNotes({ server, secrets }: Credentials, label: (file: string) => string): string[] {
   return secrets.flatMap(({ name, as, entry, taken }) => {
     if (entry !== undefined)
       return [
         `The value of ${as} comes from the existing secret ${entry.slug}, which ${label(entry.origin.file)} grants to the contracts of the driver.`,
       ];
-    const stored = `The value of ${as} is a secret, so the new files do not contain it. Store it: portolan secrets set ${name}`;
+    const token = server.kind === "remote" ? server.auth?.token : undefined;
+    // Portolan itself adds the word before this token.
+    const what = token === reference(name) ? "only the token, without the word Bearer" : "it";
+    const stored = `The value of ${as} is a secret, so the new files do not contain it. Store ${what}: portolan secrets set ${name}`;
     return taken === undefined
       ? [stored]
       : [

@@ -66,7 +66,7 @@ export function identify(words: Words, given: string | undefined, folder: string
       ? fromCommand([first, ...more], "binary", folder, cli)
       : fromNpm(first, more, cli);
   throw new PortolanError("TARGET_INVALID", `The kind of the server ${JSON.stringify(first)} is not clear.`, {
-    hint: "Name its kind: --kind npm, --kind docker, --kind binary or --kind remote.",
+    hint: `Name its kind: --kind npm, --kind docker, --kind binary or --kind remote. If it is a file, there is no such file in ${folder}: correct the path.`,
   });
 }
 

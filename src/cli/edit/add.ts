@@ -25,6 +25,7 @@ import { givenSandboxFlags, networkOf, type SandboxOptions } from "../options/sa
 import { notAllowed, refuseBothSides, throwUsageErrors } from "../options/usage-error.ts";
 import type { UrlServer } from "../login/url-server.ts";
 import type { RawPackageOptions } from "../packages/add.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { hasScheme, splitWords } from "../target/target.ts";
 import { addedHereNote, optionFor } from "../workspace/elsewhere.ts";
 import { computerOf, findWorkspace, workspaceFolder } from "../workspace/folder.ts";
@@ -184,6 +185,21 @@ function refusePackageOptions({
   throwUsageErrors(given);
 }
 
+/** Programs that start servers: as the first word, one of them is a command, and the name of the server is missing. */
+const RUNNERS: ReadonlySet<string> = new Set(
+  "npx npm pnpm yarn bun bunx node deno uv uvx pipx python python3 docker podman".split(" "),
+);
+
+function separateCommand(alias: string, rest: readonly string[]): string {
+  const line = (words: readonly string[]): string => plainLine(words.map(shellWord).join(" "), 300);
+  if (RUNNERS.has(alias))
+    return `Write a name for the server, then -- and its command: portolan add <name> -- ${line([alias, ...rest])}`;
+  const [place = ""] = rest;
+  return hasScheme(place)
+    ? `A URL takes no arguments: portolan add ${line([alias, place])}`
+    : `Write the command after --: portolan add ${line([alias])} -- ${line(rest)}`;
+}
+
 function toFields(
   alias: string,
   rest: readonly string[],
@@ -198,9 +214,7 @@ function toFields(
     throw new PortolanError(
       "USAGE",
       `add takes a name and a server; unexpected argument ${JSON.stringify(extra)}.`,
-      {
-        hint: `Write a command after --: ${example}`,
-      },
+      { hint: separateCommand(alias, rest) },
     );
   const isUrl = place !== undefined && hasScheme(place);
   const command =

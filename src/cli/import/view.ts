@@ -150,11 +150,13 @@ function diagnosticText(diagnostic: Diagnostic, advise: boolean, { colors, width
 
 function describeNothing({ only, computer, width }: ImportView): string {
   const clients = only ?? (Object.keys(CLIENTS) as ClientId[]);
-  const lines = clients.flatMap((id) =>
-    CLIENTS[id].places(computer).map(({ file }) => `  ${clientTitle(id)}  ${pathLabel(file, computer)}`),
-  );
+  const places = clients.flatMap((id) => CLIENTS[id].places(computer).map((place) => ({ id, ...place })));
+  const lines = places.map(({ id, file }) => `  ${clientTitle(id)}  ${pathLabel(file, computer)}`);
+  const above = places.some(({ scope }) => scope === "project")
+    ? ", and for the files of a project also in the folders above this one, up to the root of the repository"
+    : "";
   return [
-    wrap("No config file of an MCP client was found. Portolan looked in these places:", width),
+    wrap(`No config file of an MCP client was found. Portolan looked in these places${above}:`, width),
     ...lines,
   ].join("\n");
 }

@@ -64,15 +64,10 @@ function requirePackable({ driver, entry }: ConfiguredDriver, file: string): Npm
   const { server, id } = driver;
   const refused = (why: string, hint: string): PortolanError =>
     new PortolanError("NOT_SUPPORTED", `The driver ${id} cannot be packed: ${why}.`, { hint });
-  if (server.kind === "npm" && driver.transport !== "stdio")
-    throw refused(
-      `its server uses ${driver.transport}, but the server of a package must use stdio`,
-      `If the npm package also supports stdio, write transport: stdio in ${basename(file)}.`,
-    );
   if (server.kind !== "npm")
     throw refused(
       `its server is ${SERVERS[server.kind]}, but a package needs a file with a hash`,
-      "Drivers whose server is an npm package with stdio can be packed. For another driver, pack its server: portolan pack <mcpfile, npm package or command>.",
+      `Only a driver whose server is an npm package can be packed. If the same server also exists as an npm package, write server: { kind: npm, package: <name>@<version> } and transport: stdio in ${basename(file)}. You can also pack an mcpfile or an npm package without a driver: portolan pack <mcpfile or npm package>`,
     );
   if (entry !== undefined)
     throw refused(

@@ -401,7 +401,7 @@ function notSupported(method: string): PortolanError {
     "NOT_SUPPORTED",
     `the running gateway does not support this command: its version of Portolan has no control request "${method.slice(0, 80)}"`,
     {
-      hint: "Restart the gateway with the version of this command: portolan stop, then portolan serve --daemon. If the gateway is a service, restart it with the service manager: portolan service status shows its name.",
+      hint: "Restart the gateway with the version of this command: portolan stop, then portolan serve --daemon. If the gateway is a service, restart it with the service manager: portolan service status shows its name. If an MCP client started the gateway, restart the client instead.",
     },
   );
 }

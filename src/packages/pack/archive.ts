@@ -65,6 +65,6 @@ function nameIn(top: string, real: string, written: string): string {
 
 function refused(why: string): PortolanError {
   return new PortolanError("FILE_FAILED", `The package cannot be packed: ${why}.`, {
-    hint: "The archive contains the mcpfile and the files that --include names: single files in the folder of the mcpfile, within the limits.",
+    hint: `--include takes single files in the folder of the mcpfile or below it; repeat it for each file. An archive can have at most ${MAX_FILES} files and ${MAX_BYTES / 1024 / 1024} MiB.`,
   });
 }

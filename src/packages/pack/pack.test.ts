@@ -194,6 +194,11 @@ test("an archive has no file from outside of its folder", async () => {
   symlinkSync(join(other, "secret"), join(place, "link"));
   for (const path of ["../x", "link", join(other, "secret"), "."])
     await expect(packArchive(place, [path])).rejects.toMatchObject({ code: "FILE_FAILED" });
+  await expect(packArchive(place, ["link"])).rejects.toMatchObject({
+    hint: expect.stringMatching(
+      /repeat it for each file\. An archive can have at most 2000 files and 64 MiB\.$/,
+    ) as string,
+  });
 });
 
 test("a driver's server, bound tools and secrets", () => {

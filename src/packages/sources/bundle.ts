@@ -130,7 +130,7 @@ export async function installBundle(
   const found = await findFile({ integrity, content, root });
   if (found !== undefined || !install) return found?.folder;
   const url = isHttpUrl(location) ? location : pathToFileURL(resolve(folder, location)).href;
-  const urls = [url, ...(context.mirrors?.(source.integrity) ?? [])];
+  const urls = [url, ...(context.mirrors?.(source.integrity) ?? [])] as const;
   const { signal, onProgress, token } = context;
   const { size } = source;
   return (await installFile({ urls, integrity, size, content, root, signal, onProgress, token })).folder;

@@ -111,7 +111,7 @@ async function fromFile(source: PackageSource, context: PackageContext): Promise
   const { signal, onProgress, mirrors, token } = context;
   const root = context.root ?? (await defaultStoreRoot());
   const integrity = requireIntegrity(source.integrity, source.url, context.server);
-  const urls = [source.url, ...(mirrors?.(source.integrity) ?? [])];
+  const urls = [source.url, ...(mirrors?.(source.integrity) ?? [])] as const;
   const content = contentOf(source);
   const found = await installFile({
     ...{ urls, integrity, size: source.size, content, root, signal, onProgress, token },

@@ -76,7 +76,10 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
       "AUTH_REQUIRED",
       token === "" ? "This request needs a token." : "The registry does not know this token.",
       {
-        hint: "If --registry or PORTOLAN_REGISTRY names the registry, set PORTOLAN_REGISTRY_TOKEN. For a registry in portolan.yaml, set its field token. Commands that publish also have the option --token.",
+        hint:
+          token === ""
+            ? "Set PORTOLAN_REGISTRY_TOKEN: commands send it to the first registry of --registry or PORTOLAN_REGISTRY; portolan install, portolan audit and starts of servers send it only to the first one of PORTOLAN_REGISTRY. List every other registry in portolan.yaml, with its field token."
+            : "The token is wrong, is for another registry, or was removed. Ask the operator for a new one, and replace it where you set it: --token, PORTOLAN_REGISTRY_TOKEN, or token in portolan.yaml.",
       },
     );
   };

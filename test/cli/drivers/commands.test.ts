@@ -318,6 +318,9 @@ describe("author", () => {
     const here = place();
     expect(envelope(await here.run("author", "some server")).code).toBe("TARGET_INVALID");
     expect(envelope(await here.run("author", "ftp://x")).code).toBe("TARGET_INVALID");
+    expect(envelope(await here.run("author", "dist/server.js")).hint).toContain(
+      "If it is a file, there is no such file in ",
+    );
     expect(envelope(await here.run("author")).hint).toContain("portolan author <npm package");
     expect(envelope(await here.run("author", "x", "--kind", "jar")).message).toContain(
       "--kind must be npm, docker",
