@@ -17,6 +17,9 @@ import {
 const loadPackages = (): Promise<typeof import("../../packages/index.ts")> =>
   import("../../packages/index.ts");
 
+const UNTIL_THEN =
+  "Until then, Portolan withholds the tools of all servers, except of servers with pins: warn or pins: off.";
+
 export interface PinBookOptions {
   readonly report: Report;
   /** Computes the hashes of all servers, also of those without pins. */
@@ -138,16 +141,18 @@ export class PinBook {
 
   async #parse({ file, text, problem }: LockText): Promise<LockState> {
     const { report } = this.#options;
-    const hint = "Restore portolan.lock from version control, or resolve the conflicts of a merge in it.";
-    const broken = (place: string, reason: string): LockState => ({
+    const repair = "Restore portolan.lock from version control, or resolve the conflicts of a merge in it.";
+    const hint = `${repair} ${UNTIL_THEN}`;
+    const broken = (place: string, reason: string, how = repair): LockState => ({
       kind: "broken",
       reason: `${place}: ${reason}`,
+      hint: how,
     });
     if (text === undefined) {
       const message = `the lock file cannot be read: ${problem ?? "unknown"}`;
       const readable = "Make portolan.lock a file that Portolan can read.";
-      report({ code: "FILE_FAILED", severity: "error", message, file, hint: readable });
-      return broken(file, problem ?? "it cannot be read");
+      report({ code: "FILE_FAILED", severity: "error", message, file, hint: `${readable} ${UNTIL_THEN}` });
+      return broken(file, problem ?? "it cannot be read", readable);
     }
     try {
       const { parseLock } = await loadPackages();

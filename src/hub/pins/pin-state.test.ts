@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { PinMode } from "../../model/index.ts";
+import { PinBook } from "./pin-book.ts";
 import {
   comparePins,
   explainWithheld,
@@ -11,7 +12,7 @@ import {
 
 const PINNED: LockState = { kind: "read", pins: new Map([["s", { a: "1", gone: "2" }]]) };
 const ABSENT: LockState = { kind: "absent" };
-const BROKEN: LockState = { kind: "broken", reason: "portolan.lock:3:1: no" };
+const BROKEN: LockState = { kind: "broken", reason: "portolan.lock:3:1: no", hint: "Restore it." };
 const OTHER: LockState = { kind: "read", pins: new Map([["other", { a: "1" }]]) };
 const SAME: readonly HashedTool[] = [["a", "1"]];
 const CHANGED: readonly HashedTool[] = [["a", "9"]];
@@ -59,6 +60,18 @@ test("a tool that nobody listed, and names of the language itself, are withheld"
 test("a colon in the name of a tool does not cut the reason", () => {
   const state = comparePins("s", undefined, PINNED, [["a: b", "1"]]);
   expect(explainWithheld("s", "a: b", state).reason).toBe("nobody has approved this tool of s");
+});
+
+test.each([
+  [{ problem: "EACCES" }, /^Make portolan\.lock a file that Portolan can read\.$/],
+  [{ text: "{{" }, /^Restore portolan\.lock from version control, or resolve/],
+])("the error of a tool says how to repair a lock file with %j", async (lock, how) => {
+  const reported: (string | undefined)[] = [];
+  const book = new PinBook({ report: ({ hint }) => void reported.push(hint) });
+  await book.read({ file: "/w/portolan.lock", ...lock });
+  const state = await book.compareDriver("driver:s", undefined, []);
+  expect(withheldError("s", "a", state).hint).toMatch(how);
+  expect(reported[0]).toContain("Portolan withholds the tools of all servers, except of servers with pins:");
 });
 
 test("the error quotes a name for the shell", () => {

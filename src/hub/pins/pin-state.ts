@@ -22,7 +22,7 @@ export interface ComparedTool {
  */
 export type PinObstacle =
   | { readonly kind: "unpinned" }
-  | { readonly kind: "unreadable"; readonly reason: string }
+  | { readonly kind: "unreadable"; readonly reason: string; readonly hint: string }
   | { readonly kind: "unlisted" };
 
 export interface PinState {
@@ -45,7 +45,7 @@ export type LockState =
       /** The package of each server that is one, as a text that differs between versions and contents. */
       readonly packages?: ReadonlyMap<string, string>;
     }
-  | { readonly kind: "broken"; readonly reason: string };
+  | { readonly kind: "broken"; readonly reason: string; readonly hint: string };
 
 /** A tool and the hash of its definition; null if it has none. */
 export type HashedTool = readonly [name: string, hash: string | null];
@@ -60,7 +60,10 @@ export function comparePins(
   if (wanted === "off") return NO_PINS;
   const mode = wanted ?? "enforce";
   const nothing = { mode, tools: new Map<string, ComparedTool>(), removed: [] };
-  if (lock.kind === "broken") return { ...nothing, obstacle: { kind: "unreadable", reason: lock.reason } };
+  if (lock.kind === "broken") {
+    const { reason, hint } = lock;
+    return { ...nothing, obstacle: { kind: "unreadable", reason, hint } };
+  }
   const approved = lock.kind === "read" ? lock.pins.get(server) : undefined;
   if (approved === undefined)
     // Without a setting, a server without pins is not compared.
@@ -157,7 +160,7 @@ export function hintFor(server: string, obstacle: PinObstacle): string {
     case "unpinned":
       return `Review the tools of ${server}, and approve them: portolan pin ${server}`;
     case "unreadable":
-      return "Restore portolan.lock from version control, or resolve the conflicts of a merge in it.";
+      return obstacle.hint;
     case "unlisted":
       return `Try again when the server has started. To see its state: portolan why ${server}`;
   }
