@@ -140,8 +140,8 @@ function toServer(entry: Entry, workspace: WorkspaceValue, context: ReadContext)
     return given !== undefined && given.kind !== "null";
   });
   // A misspelt key is reported by itself, as an unknown key.
-  const isMisspelt = node.entries.some(({ key }) => suggest(key, TARGETS).length > 0);
-  if (!reachable && !isMisspelt)
+  const isMisspelt = (): boolean => node.entries.some(({ key }) => suggest(key, TARGETS).length > 0);
+  if (!reachable && !isMisspelt())
     diagnostics.add(
       entry,
       `${toLabel(entry.path)} has neither command nor url`,
