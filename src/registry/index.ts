@@ -22,7 +22,7 @@ export {
 } from "./client/client.ts";
 export { hostedFileUrl, type HostedOptions, isHostedBy, readHostedDocument } from "./client/hosted.ts";
 export { findOfficialServer, type OfficialServer, readOfficialServer } from "./client/official.ts";
-export { tokenOfRegistry } from "./client/tokens.ts";
+export { isSameRegistry, tokenOfRegistry } from "./client/tokens.ts";
 export { renewIndex, type RenewOptions } from "./client/renew-index.ts";
 export { cachedAdvisories, defaultStateFolder } from "./client/cached-advisories.ts";
 export { noRegistryFor, openRegistries, type Registries } from "./client/registries.ts";

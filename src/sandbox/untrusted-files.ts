@@ -50,11 +50,11 @@ export async function fileRefusal(
 
 /** The hint of such a refusal. */
 export const FILE_REFUSED_HINT =
-  "Move the file to a folder that no server can write to, or store the value with portolan secrets set. If fs.write of a server grants the folder of the file, you can also add the file to fs.deny of that server.";
+  "Move the file to a folder that no server can write to, or store the value with portolan secrets set. If fs.write of a server grants the folder of the file, you can also add the file to fs.deny of that server, and restart the gateway if one runs.";
 
 /** The hint for certificates that the settings of an mcpfile name. */
 export const CERTIFICATES_REFUSED_HINT =
-  "Move the certificates to a folder that no server can write to, and change caCertFiles or caCertDir in the settings of the mcpfile. If fs.write of a server grants their folder, you can instead add the certificates to fs.deny of that server.";
+  "Move the certificates to a folder that no server can write to, and change caCertFiles or caCertDir in clientTlsConfig. If fs.write of a server grants a folder above them, you can instead add each file of caCertFiles, or the folder caCertDir itself, to fs.deny of that server, and restart the gateway if one runs.";
 
 /** Reports files that a start of the server reads or runs although a server may write them. */
 export async function checkStart(server: ServerConfig, writers: FileWriters): Promise<Diagnostic[]> {

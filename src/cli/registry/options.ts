@@ -8,6 +8,7 @@ import {
   noRegistryFor,
   openRegistries,
   openRegistry,
+  isSameRegistry,
   type Registries,
   type RegistryClient,
   type RegistryOptions,
@@ -62,13 +63,21 @@ export function registriesOf(
   const urls = raw.registry ?? (env["PORTOLAN_REGISTRY"] ?? "").split(/\s+/).filter((url) => url !== "");
   const isNamed = urls.length > 0;
   const named = isNamed
-    ? urls.map((url): RegistrySetting => ({ url: SCHEME.test(url) ? url : resolve(cwd, url) }))
+    ? urls.map((url) => namedRegistry(SCHEME.test(url) ? url : resolve(cwd, url), settings))
     : settings.registries;
   // A token of the environment is for the registries of the environment, not for those of a file that somebody else wrote.
   const token = raw.token ?? (isNamed ? env["PORTOLAN_REGISTRY_TOKEN"] : undefined);
   if (token === undefined || token === "") return named;
   // The token belongs to the first registry; the others must not see it.
   return named.map((one, index) => (index === 0 ? { ...one, token } : one));
+}
+
+/** A registry that the command line names. If portolan.yaml has it too, its key and token there apply; its scopes do not. */
+function namedRegistry(url: string, { registries }: PackageSettings): RegistrySetting {
+  const configured = registries.find((one) => isSameRegistry(one.url, url));
+  if (configured === undefined) return { url };
+  const { token, key, api } = configured;
+  return { url, token, key, api };
 }
 
 export async function openUrl(cli: Cli, url: string): Promise<RegistryClient> {

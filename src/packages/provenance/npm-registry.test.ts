@@ -88,7 +88,7 @@ test("a registry without signatures gives an unsigned package; one without the v
   expect(await check()).toEqual({ state: "unsigned" });
   answers = {};
   await expect(check(trust(), "")).rejects.toThrow(
-    /does not show @alice\/notes@1\.0\.0: the registry does not have this version/,
+    /does not show @alice\/notes@1\.0\.0: it does not have this version/,
   );
   expect(requests).toEqual(["/@alice%2fnotes/1.0.0", "/@alice%2fnotes"]);
 });

@@ -46,9 +46,9 @@ export async function findNpmOrigin(
   if (!isObject(own))
     throw new PortolanError(
       "HTTP_ERROR",
-      `The npm registry ${base.origin} does not show ${name}@${version}: the registry does not have this version, or it requires a login.`,
+      `The npm registry ${base.origin} does not show ${name}@${version}: it does not have this version, or you must log in first (npm login --registry=${registry.url})`,
       {
-        hint: "To see the registry: npm config get registry, or npm config get @scope:registry for a package with a scope. To log in to it: npm login",
+        hint: `If the registry requires a login: npm login --registry=${registry.url}`,
       },
     );
   const { dist } = own;

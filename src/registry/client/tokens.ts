@@ -18,12 +18,17 @@ export async function tokenOfRegistry(
   registry: string,
   { registries, env = {}, resolve }: TokenOptions,
 ): Promise<string | undefined> {
-  const isSame = ({ url }: TokenSettings): boolean => normalized(url) === normalized(registry);
+  const isSame = ({ url }: TokenSettings): boolean => isSameRegistry(url, registry);
   const [named] = (env["PORTOLAN_REGISTRY"] ?? "").split(/\s+/).filter((url) => url !== "");
   const own = env["PORTOLAN_REGISTRY_TOKEN"] ?? "";
   if (named !== undefined && own !== "" && isSame({ url: named })) return own;
   const token = registries.find((one) => isSame(one) && one.token !== undefined)?.token;
   return token === undefined ? undefined : resolve(token);
+}
+
+/** True if both URLs, or both folders, are one registry. */
+export function isSameRegistry(a: string, b: string): boolean {
+  return normalized(a) === normalized(b);
 }
 
 function normalized(url: string): string {

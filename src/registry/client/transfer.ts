@@ -129,7 +129,7 @@ function transferError(error: FetchError, maxBytes: number, label: string): Port
 }
 
 const TOKEN_HINT =
-  "Set PORTOLAN_REGISTRY_TOKEN for the first registry of --registry or PORTOLAN_REGISTRY. For a registry in portolan.yaml, set its field token.";
+  "Set PORTOLAN_REGISTRY_TOKEN for the first registry of --registry or PORTOLAN_REGISTRY. If another registry needs a token, list it in portolan.yaml, with its field token.";
 
 /** The registry's own error if the answer has one, otherwise the status. */
 function answerError(status: number, bytes: Buffer, label: string): PortolanError {

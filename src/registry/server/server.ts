@@ -78,7 +78,7 @@ export async function startRegistryServer(options: RegistryServerOptions): Promi
       {
         hint:
           token === ""
-            ? "Set PORTOLAN_REGISTRY_TOKEN: commands send it to the first registry of --registry or PORTOLAN_REGISTRY; portolan install, portolan audit and starts of servers send it only to the first one of PORTOLAN_REGISTRY. List every other registry in portolan.yaml, with its field token."
+            ? "Set PORTOLAN_REGISTRY_TOKEN: commands send it to the first registry of --registry or PORTOLAN_REGISTRY; portolan install, portolan audit and starts of servers send it only to the first one of PORTOLAN_REGISTRY. If another registry needs a token, list it in portolan.yaml, with its field token."
             : "The token is wrong, is for another registry, or was removed. Ask the operator for a new one, and replace it where you set it: --token, PORTOLAN_REGISTRY_TOKEN, or token in portolan.yaml.",
       },
     );
