@@ -18,7 +18,7 @@ import { createSocketFolder, removeStaleFolders } from "./socket-folder.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("is private to this user, and is removed on release", () => {
+test("the socket folder is private to this user, and is removed on release", () => {
   const folder = createSocketFolder();
   expect(statSync(folder.path).mode & 0o777).toBe(0o700);
   expect(process.listenerCount("exit")).toBeGreaterThan(0);
@@ -26,7 +26,7 @@ test("is private to this user, and is removed on release", () => {
   expect(existsSync(folder.path)).toBe(false);
 });
 
-test("is in XDG_RUNTIME_DIR, unless this path is too long or missing", () => {
+test("the socket folder is in XDG_RUNTIME_DIR, unless this path is too long or missing", () => {
   const base = mkdtempSync(join(tmpdir(), "p-"));
   vi.stubEnv("XDG_RUNTIME_DIR", base);
   const short = createSocketFolder();
@@ -45,7 +45,7 @@ test("is in XDG_RUNTIME_DIR, unless this path is too long or missing", () => {
 });
 
 test.skipIf(process.platform !== "linux")(
-  "is in a fixed parent folder, unless this folder belongs to another user",
+  "the socket folder is in a fixed parent folder, unless this parent belongs to another user",
   () => {
     const base = mkdtempSync(join(tmpdir(), "p-"));
     vi.stubEnv("XDG_RUNTIME_DIR", base);

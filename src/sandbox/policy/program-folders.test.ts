@@ -60,7 +60,7 @@ test("returns the outermost node_modules, also through the link in .bin", async 
   ]);
 });
 
-describe("for a package of a workspace", () => {
+describe("programFolders for a package of a workspace", () => {
   const run = async (script: string, writable: string[] = []): Promise<string[]> =>
     workspaceFolders(await programFolders("/usr/bin/node", [at(script)], undefined, { writable }), {
       writable,
@@ -198,7 +198,7 @@ test("finds a script by name, also without its file extension", async () => {
   ]);
 });
 
-describe("in a folder that the server can write", () => {
+describe("programFolders in a folder that the server can write", () => {
   test("a script, its first line and a link add no folders", async () => {
     createFile("victim/package.json", "{}");
     const victim = createFile("victim/bin/run");

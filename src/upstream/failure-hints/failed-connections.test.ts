@@ -36,7 +36,7 @@ test("returns each address once, and at most eight addresses", () => {
   expect(failedConnections(text)).toHaveLength(8);
 });
 
-test("is quick for any text", () => {
+test("failedConnections is quick for any text", () => {
   const part = fc.constantFrom(
     ..."Connection(host='|', port=|Errno 111|dial tcp |connect ECONNREFUSED |:::::|127.0.0.1|a".split("|"),
   );

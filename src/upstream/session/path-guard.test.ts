@@ -25,7 +25,7 @@ const call = (given: JsonObject, tool = "read_file") => ({
 });
 const read = (uri: string, method = "resources/read") => ({ method, params: { uri } });
 
-test("is not created without a sandbox", () => {
+test("createPathGuard returns no guard without a sandbox", () => {
   expect(createPathGuard({ server: "files", check: undefined, timeoutMs: 1 })).toBeUndefined();
 });
 

@@ -72,7 +72,7 @@ test.each([
   [["b.com", "c.com"], ["b.com:443"], ["c.com"]],
   [["[0:0::1]", "c.com"], ["::1"], ["c.com"]],
   [["a.com", "localhost", "127.0.0.1"], ["*"], undefined],
-])("of the allowed hosts %j, the denied ones %j are left out", (allowedDomains, deniedDomains, network) => {
+])("removes from the allowed hosts %j the denied hosts %j", (allowedDomains, deniedDomains, network) => {
   const { launch, messages } = read({
     sandboxEnabled: true,
     sandbox: { network: { allowedDomains, deniedDomains } },
