@@ -58,8 +58,8 @@ const call = (
 ): Promise<JsonObject> =>
   contracts.request({ method: "tools/call", params: { name: "fs-read", arguments: args, _meta: meta } });
 
-describe("a tool", () => {
-  test("is a contract in MCP's words", async () => {
+describe("the MCP tool of a contract", () => {
+  test("has the name, the schema and the annotations of the contract", async () => {
     const { upstream } = await healthy();
     const { contracts } = await open([driver()], async () => upstream);
     expect((await contracts.request({ method: "tools/list" })).tools).toEqual([
@@ -90,7 +90,7 @@ describe("a tool", () => {
     });
   });
 
-  test("that changes something says so, and an object has a schema", async () => {
+  test("has annotations for side effects, and an outputSchema if the output is an object", async () => {
     const one: Partial<Contract> = {
       mutates: ["external:mail"],
       idempotent: true,
@@ -107,7 +107,7 @@ describe("a tool", () => {
     ]);
   });
 
-  test("answers with a text, and with an object as one", async () => {
+  test("returns a string as text, and an object as structured content", async () => {
     const { upstream } = await healthy();
     const { contracts } = await open([driver()], async () => upstream);
     expect(await call(contracts)).toEqual({
@@ -125,7 +125,7 @@ describe("a tool", () => {
     });
   });
 
-  test("that fails says with which code", async () => {
+  test("returns the error code of a failed call", async () => {
     const { upstream } = await healthy();
     const { contracts } = await open([driver()], async () => upstream);
     expect(await call(contracts, {})).toMatchObject({
@@ -143,8 +143,8 @@ describe("a tool", () => {
   });
 });
 
-describe("registration (D5)", () => {
-  test("a driver that does not fit is refused, and the others work", async () => {
+describe("registration of drivers (D5)", () => {
+  test("refuses a driver that does not match its contract, and the other drivers still serve", async () => {
     const { upstream } = await healthy();
     const bad = driver({ id: "bad", implements: [binding({ toolName: "reed_file" })] });
     const { contracts, diagnostics } = await open([bad, driver()], async () => upstream);
@@ -158,7 +158,7 @@ describe("registration (D5)", () => {
     expect(await call(contracts)).toMatchObject({ _meta: { "portolan/driver": "files-mcp" } });
   });
 
-  test("a contract that nobody serves is not offered", async () => {
+  test("lists no tool for a contract that no driver serves", async () => {
     const { upstream } = await healthy();
     const { contracts } = await open(
       [driver({ implements: [binding({ toolName: "no" })] })],
@@ -168,7 +168,7 @@ describe("registration (D5)", () => {
     await expect(call(contracts)).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
   });
 
-  test("a server that cannot be reached is unavailable, and tried again later", async () => {
+  test("reports an unreachable server as unavailable, and tries again later", async () => {
     const { upstream } = await healthy();
     let broken = true;
     const { contracts, diagnostics } = await open([driver()], async () => {
@@ -187,7 +187,7 @@ describe("registration (D5)", () => {
     expect(contracts.status()).toMatchObject([{ server: "verified" }]);
   });
 
-  test("lazy: the server starts with the first call, and is looked at then", async () => {
+  test("lazy: starts the server with the first call, and verifies it then", async () => {
     const { upstream } = await healthy({ tools: [tool({ inputSchema: object({ other: TEXT }) })] });
     const acquire = vi.fn(async () => upstream);
     const { contracts } = await open([driver()], acquire, { probe: "lazy" });
@@ -200,7 +200,7 @@ describe("registration (D5)", () => {
     expect(await names(contracts)).toEqual([]);
   });
 
-  test("drivers come and go, and each change is announced once", async () => {
+  test("sends one toolsChanged event for each added and each removed driver", async () => {
     const { upstream } = await healthy();
     const { contracts, news } = await open([], async () => upstream);
     expect(await names(contracts)).toEqual([]);
@@ -213,7 +213,7 @@ describe("registration (D5)", () => {
   });
 });
 
-test("a driver takes the place of its earlier version, and a breaking change wants a new major one (D26)", async () => {
+test("a driver replaces its earlier version, and a breaking change needs a new major version (D26)", async () => {
   const { upstream } = await healthy();
   const { contracts, news } = await open([driver()], async () => upstream);
   const breaking = driver({ version: "1.1.0", transport: "http" });
@@ -227,7 +227,7 @@ test("a driver takes the place of its earlier version, and a breaking change wan
   expect(strict.contracts.status()).toMatchObject([{ version: "1.1.0", server: "refused" }]);
 });
 
-test("a caller that leaves does not wait for a server that starts", async () => {
+test("a cancelled call does not wait for a starting server", async () => {
   const { contracts } = await open([driver()], () => new Promise(() => {}), { probe: "lazy" });
   const { result } = await contracts.call({
     tool: "fs-read",
@@ -237,7 +237,7 @@ test("a caller that leaves does not wait for a server that starts", async () => 
   expect(result).toMatchObject({ error: { code: "cancelled" } });
 });
 
-test("a server that changes under a driver is verified again: refused, and taken back", async () => {
+test("verifies a server again after its tools change: refuses it, and accepts it again", async () => {
   const server: FakeServer = { tools: [tool()], call: () => text("x") };
   const { upstream, changed } = await serve(server);
   const other = await healthy({ call: () => text("other") });
@@ -270,7 +270,7 @@ test("a server that changes under a driver is verified again: refused, and taken
   expect(news).toEqual([]);
 });
 
-test("health: a ping without an answer excludes the driver (D25)", async () => {
+test("routes no calls to a driver whose server does not answer a ping (D25)", async () => {
   const { upstream } = await healthy();
   let well = true;
   const pinged = Object.create(upstream, {
@@ -297,7 +297,7 @@ test("health: a ping without an answer excludes the driver (D25)", async () => {
   });
 });
 
-test("of two versions of a contract, the one that is served is offered", async () => {
+test("of two versions of a contract, lists the version that a driver serves", async () => {
   const { upstream } = await healthy();
   const both = [contract({ version: "1.4.0" }), contract({ version: "2.0.0", name: "Read two" })];
   const { contracts } = await open([driver()], async () => upstream, { contracts: both });
@@ -305,14 +305,14 @@ test("of two versions of a contract, the one that is served is offered", async (
   expect(await call(contracts)).toMatchObject({ content: [{ text: "x" }] });
 });
 
-test("closed is closed", async () => {
+test("requests fail after close", async () => {
   const { upstream } = await healthy();
   const { contracts } = await open([driver()], async () => upstream);
   await contracts.close();
   await expect(call(contracts)).rejects.toMatchObject({ code: "CONNECTION_CLOSED" });
 });
 
-test("a real server in a process of its own", async () => {
+test("serves a contract with a real server in its own process", async () => {
   const upstream = await openUpstream({
     definition: {
       name: "fixture",
@@ -349,7 +349,7 @@ test("a real server in a process of its own", async () => {
   expect(await contracts.call({ tool: "math.sum", input: { left: 2, right: 3 } })).toMatchObject({
     result: { ok: true, value: 5 },
   });
-  // By the name that clients see, too.
+  // The name that clients see also works.
   expect(await contracts.call({ tool: "math_sum", input: { left: 2, right: 3 } })).toMatchObject({
     result: { ok: true, value: 5 },
   });
@@ -359,7 +359,7 @@ test("a real server in a process of its own", async () => {
   });
 });
 
-test("somebody logs in to a driver before anything is called", async () => {
+test("login() logs in to a driver before the first call", async () => {
   const { upstream } = await healthy();
   const auth = { login: { command: "in", interactive: true, requiresCallbackUrl: false } };
   const { contracts } = await open([driver({ auth }), driver({ id: "free" })], async () => upstream, {

@@ -1,4 +1,4 @@
-// Certificates that a server gets by the variables that name them, and files that a variable cannot open.
+// Certificates that the sandbox grants because a variable names them, and files that a variable cannot grant.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("variables of this program are passed on with their files", async () => {
+test("passes on the certificate variables of this process and grants their files", async () => {
   const own = {
     NODE_EXTRA_CA_CERTS: relative(process.cwd(), at("ca.pem")),
     SSL_CERT_DIR: `${at("certs")}:${at("missing")}`,
@@ -36,13 +36,13 @@ test("variables of this program are passed on with their files", async () => {
   });
 });
 
-test("a config's own variables go first, and begin at its folder", async () => {
+test("variables of the config win over those of this process, and are relative to the config's folder", async () => {
   const own = { SSL_CERT_FILE: at("missing.pem"), CURL_CA_BUNDLE: at("ca.pem") };
   const found = await findCertificates({ SSL_CERT_FILE: "certs/a.pem", CURL_CA_BUNDLE: "" }, folder, own);
   expect(found).toEqual({ env: {}, paths: [at("certs/a.pem")] });
 });
 
-test.each(["both.pem", "notes.txt", "mixed", "missing", "."])("%s is not granted", async (name) => {
+test.each(["both.pem", "notes.txt", "mixed", "missing", "."])("does not grant %s", async (name) => {
   for (const variable of ["SSL_CERT_FILE", "SSL_CERT_DIR"]) {
     expect((await findCertificates({ [variable]: at(name) }, undefined, {})).paths).toEqual([]);
     expect(await findCertificates({}, undefined, { [variable]: at(name) })).toEqual({ env: {}, paths: [] });

@@ -1,4 +1,5 @@
-// Files that a start may read: none that a sandboxed server may replace or link, and none of Portolan's own data.
+// Files that Portolan reads at a start: refused if a sandboxed server can replace or link them, or if they are
+// Portolan's own data.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -41,11 +42,11 @@ const server = (
 const refusal = (path: string, ...servers: ServerConfig[]): Promise<string | undefined> =>
   fileRefusal(path, { servers, roots: [] });
 
-describe("a file that a start reads", () => {
+describe("a file that Portolan reads at a start", () => {
   const writer = (fs: SandboxConfig["fs"] = {}): ServerConfig =>
     server("files", { fs: { write: [at("data")], ...fs } });
 
-  test("is refused where a sandboxed server may write, also when it is not there yet", async () => {
+  test("is refused if a sandboxed server can write or create it", async () => {
     expect(await refusal(file("data/token"), writer())).toBe(
       `the server files, which can write to ${at("data")}, could replace it`,
     );
@@ -54,7 +55,7 @@ describe("a file that a start reads", () => {
     expect(await fileRefusal(at("token"), { servers: [], roots: [folder] })).toMatch(/can write to the root/);
   });
 
-  test("is refused behind a link that a server could have made, wherever the link leads", async () => {
+  test("is refused behind a link that a server may have made, for any target", async () => {
     file("data/x");
     symlinkSync(file("key"), at("data/token"));
     expect(await refusal(at("data/token"), writer())).toMatch(/data\/token is a link that the server files,/);
@@ -68,7 +69,7 @@ describe("a file that a start reads", () => {
     ).toMatch(/is a link/);
   });
 
-  test("may be one that the server has read-only or not at all", async () => {
+  test("is accepted if the server cannot write it", async () => {
     file("data/token");
     expect(await refusal(at("data/token"), writer({ deny: [at("data/token")] }))).toBeUndefined();
     expect(await refusal(at("data/token"), writer({ read: [at("data/token")] }))).toBeUndefined();
@@ -76,17 +77,17 @@ describe("a file that a start reads", () => {
     expect(await refusal(file("data/in/token"), inner)).toMatch(/data\/in, could replace it/);
   });
 
-  test("is never Portolan's own", async () => {
+  test("is refused if it belongs to Portolan's own data", async () => {
     const { data } = envPaths("portolan", { suffix: "" });
     expect(await refusal(join(data, "token"))).toBe("it is Portolan's own data");
   });
 
-  test("does not depend on servers without a sandbox", async () => {
+  test("is accepted if only a server without a sandbox can write it", async () => {
     const off = server("files", { mode: "off", fs: { write: [at("data")] } });
     expect(await refusal(file("data/token"), off)).toBeUndefined();
   });
 
-  test("is refused when a server of this program could write it since its start", async () => {
+  test("is refused if a server of this process could write it since the start", async () => {
     const mounts = [{ path: at("data"), access: "write", reason: "root" } as const];
     const writes = createWriteHistory();
     await writes.record("earlier", {
@@ -99,7 +100,7 @@ describe("a file that a start reads", () => {
   });
 });
 
-test("validate and the plan name every reference of a server, and programs that others could replace", async () => {
+test("checkStart reports every reference of a server and each program that another server could replace", async () => {
   file("data/token");
   file("data/run.sh");
   const writer = server("files", { fs: { write: [at("data")] } });
@@ -117,12 +118,12 @@ test("validate and the plan name every reference of a server, and programs that 
   expect(await checkStart(writer, writers)).toEqual([]);
 });
 
-test("the workspace's own files: an env_file that a server could create, a link, the token of a caller", async () => {
+test("checkWorkspaceFiles reports an env_file, a link and a token that a server could replace", async () => {
   const writers = { servers: [server("files", { fs: { write: [at("data")] } })], roots: [] };
   const check = (envFile: string, tokens: string[] = []): Promise<unknown> =>
     checkWorkspaceFiles({ folder, envFile, tokens }, writers);
   expect(await check(at("data/.env"))).toMatchObject([{ severity: "warning" }]);
-  // Every sandbox covers one that is there.
+  // Every sandbox makes an existing env_file read-only.
   file("data/.env");
   expect(await check(at("data/.env"))).toEqual([]);
   symlinkSync(file("key"), at("data/.link"));

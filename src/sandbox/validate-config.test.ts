@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { SandboxConfig } from "../model/index.ts";
 import { validateSandbox } from "./validate-config.ts";
 
-test("what a program may declare", () => {
+test("accepts every sandbox setting", () => {
   const whole: SandboxConfig = {
     mode: "enforce",
     backend: "bubblewrap",
@@ -31,7 +31,7 @@ test.each([
   [{ network: ["http://x.test/"] }, "network[0]: It is a URL. Write x.test."],
   [{ nework: [] }, "sandbox has no setting nework"],
   ["enforce", 'sandbox must be "enforce", "warn", "off" or an object'],
-])("%j is not understood, so it is refused", (sandbox, message) => {
+])("refuses %j", (sandbox, message) => {
   const check = (): void => validateSandbox(sandbox as SandboxConfig, "it");
   expect(check).toThrow(expect.objectContaining({ code: "CONFIG_INVALID" }));
   expect(check).toThrow(message);

@@ -1,5 +1,5 @@
-// Whether a server may have written a file: by the writable paths of its sandbox, and by the covers that are still
-// in place.
+// Whether a server may have written a file: by the writable paths of its sandbox, except read-only parts that
+// still protect their file.
 
 import {
   mkdirSync,
@@ -41,7 +41,7 @@ const policy = (...mounts: [string, Mount["access"]][]): SandboxPolicy => ({
   configuredLimits: new Set(),
 });
 
-test("what may be written, unless it is covered; inner ones count", async () => {
+test("a server may have written its writable paths, except read-only parts; the innermost rule decides", async () => {
   createFile("w/rules/file");
   createFile("w/rules/open/file");
   createFile("r/file");
@@ -57,7 +57,7 @@ test("what may be written, unless it is covered; inner ones count", async () => 
   expect(await history.writerOf(at("w-other"))).toBeUndefined();
 });
 
-test("what was written over is still covered, what was replaced is not, whatever comes after it", async () => {
+test("a read-only file stays protected after new content, but not after it was replaced", async () => {
   const file = createFile("w/file");
   await history.record("a", policy(["w", "write"], ["w/file", "read"]));
   createFile("w/file", "two");
@@ -69,7 +69,7 @@ test("what was written over is still covered, what was replaced is not, whatever
   expect(await history.writerOf(file)).toBe("a");
 });
 
-test("a link that may be written leads anywhere", async () => {
+test("a link in a writable folder leads to a path that the server may have written", async () => {
   const file = createFile("r/file");
   mkdirSync(at("w"));
   symlinkSync(at("r"), at("w/link"));

@@ -53,7 +53,7 @@ async function open(
   return upstream;
 }
 
-it("relays a result with everything in it", async () => {
+it("returns a result with all of its fields", async () => {
   const result = {
     resultType: "complete",
     content: [{ type: "hologram", "x-y": [1] }],
@@ -68,7 +68,7 @@ it("relays a result with everything in it", async () => {
   expect(await upstream.request({ method: "vendor/anything" })).toEqual(result);
 });
 
-it("declares what the caller of this very request can do, not what another could", async () => {
+it("declares the capabilities of the caller of each request", async () => {
   const seen: unknown[] = [];
   const upstream = await open(
     inProcess(({ method, params }) => {
@@ -84,7 +84,7 @@ it("declares what the caller of this very request can do, not what another could
   expect(seen).toEqual([{ elicitation: { form: {} } }, {}]);
 });
 
-it("hands input_required on to a caller that takes it as it is", async () => {
+it("returns input_required unchanged to a caller that accepts it", async () => {
   const result = {
     resultType: "input_required",
     requestState: "opaque",
@@ -99,7 +99,7 @@ it("hands input_required on to a caller that takes it as it is", async () => {
   ).toEqual(result);
 });
 
-it("passes a legacy server's request to the one call that can have caused it, and never guesses", async () => {
+it("passes a request of a legacy server to a call only if no other call can have caused it", async () => {
   const held: (() => void)[] = [];
   const answers: unknown[] = [];
   const server = inProcess(({ id, method, params }, send) => {
@@ -142,7 +142,7 @@ it("passes a legacy server's request to the one call that can have caused it, an
   expect(answers).toEqual([{ action: "accept", content: { name: "one" } }]);
 });
 
-it("answers a ping and refuses what it does not know", async () => {
+it("answers a ping and refuses unknown requests", async () => {
   const answers: JsonObject[] = [];
   let send: ((message: RpcMessage) => void) | undefined;
   const server = inProcess(({ method, params }) => {
@@ -180,26 +180,29 @@ it("never uses a request id twice, also across input rounds", async () => {
   expect(new Set(ids).size).toBe(ids.length);
 });
 
-it.each(["legacy", "modern"] as const)("sends a caller's own _meta as it is now (%s)", async (era) => {
-  const seen: JsonObject[] = [];
-  const upstream = await open(
-    inProcess(({ method, params }) => {
-      if (method === "server/discover") return MODERN;
-      if (method === "initialize") return LEGACY;
-      if (method === "tools/call") seen.push(params?._meta as JsonObject);
-      return { resultType: "complete" };
-    }),
-    era,
-  );
-  const _meta: JsonObject = {};
-  const call = (): Promise<JsonObject> =>
-    upstream.request({ method: "tools/call", params: { name: "x", _meta } });
-  await call();
-  _meta["vendor/trace"] = 1;
-  _meta.progressToken = "another's";
-  await call();
-  _meta["vendor/trace"] = 2;
-  await call();
-  expect(seen.map((meta) => meta["vendor/trace"])).toEqual([undefined, 1, 2]);
-  expect(seen.map((meta) => typeof meta.progressToken)).toEqual(["number", "number", "number"]);
-});
+it.each(["legacy", "modern"] as const)(
+  "sends the _meta of the caller as it is at the time of the call (%s)",
+  async (era) => {
+    const seen: JsonObject[] = [];
+    const upstream = await open(
+      inProcess(({ method, params }) => {
+        if (method === "server/discover") return MODERN;
+        if (method === "initialize") return LEGACY;
+        if (method === "tools/call") seen.push(params?._meta as JsonObject);
+        return { resultType: "complete" };
+      }),
+      era,
+    );
+    const _meta: JsonObject = {};
+    const call = (): Promise<JsonObject> =>
+      upstream.request({ method: "tools/call", params: { name: "x", _meta } });
+    await call();
+    _meta["vendor/trace"] = 1;
+    _meta.progressToken = "another's";
+    await call();
+    _meta["vendor/trace"] = 2;
+    await call();
+    expect(seen.map((meta) => meta["vendor/trace"])).toEqual([undefined, 1, 2]);
+    expect(seen.map((meta) => typeof meta.progressToken)).toEqual(["number", "number", "number"]);
+  },
+);

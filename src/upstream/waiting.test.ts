@@ -1,4 +1,4 @@
-// Errors of waits that end: a cancelled request, and a call that was or was not sent.
+// Errors of waits that end early: a cancelled request, and a call that was or was not sent.
 
 import { expect, test } from "vitest";
 import { isPortolanError } from "../errors/index.ts";
@@ -9,7 +9,7 @@ test.each([
   [{ method: "prompts/get", params: { name: "review" } }, "files: prompts/get of review was cancelled"],
   [{ method: "resources/read", params: { uri: "a://b" } }, "files: resources/read of a://b was cancelled"],
   [{ method: "tools/list" }, "files: tools/list was cancelled"],
-])("%j", (request, message) => {
+])("the error of the cancelled request %j names the request", (request, message) => {
   const reason = new Error("stop");
   expect(cancelledRequest("files", request, reason)).toMatchObject({
     code: "CANCELLED",
@@ -20,7 +20,7 @@ test.each([
 });
 
 test.each([true, false])(
-  "the error of a wait says whether the call may have run: sent is %j",
+  "the error of a timeout says whether the call may have run, if sent is %j",
   async (isSent) => {
     const limit = { server: "files", what: "starting", ms: 1, signal: undefined, isSent };
     const late: unknown = await within(new Promise(() => {}), limit).catch((error: unknown) => error);
@@ -31,7 +31,7 @@ test.each([true, false])(
   },
 );
 
-test("the error of a cancelled wait before the call says that it was not sent", async () => {
+test("the error of a wait that is cancelled before the call says that the call was not sent", async () => {
   const limit = { server: "files", what: "starting", ms: 0, signal: AbortSignal.abort() };
   await expect(within(new Promise(() => {}), limit)).rejects.toMatchObject({
     code: "CANCELLED",

@@ -42,13 +42,13 @@ const exits = (codes: Record<string, number | null>, ran: string[] = []): AuthPo
   },
 });
 
-test("a driver without a login is always ready", async () => {
+test("a driver without a login is always authed", async () => {
   const { auths, one, state } = machine({});
   expect(auths.needsLogin(one, {})).toBe(false);
   expect(state()).toBe("authed");
 });
 
-test("a caller without a terminal gets the login command at once, and nothing is run", async () => {
+test("a caller without a terminal gets the login command immediately, and Portolan runs nothing", async () => {
   const ran: string[] = [];
   const { ready, state } = machine(login, exits({}, ran));
   expect(await ready()).toMatchObject({
@@ -65,7 +65,7 @@ test("a caller without a terminal gets the login command at once, and nothing is
   expect(state()).toBe("unauthed");
 });
 
-test("an interactive caller logs in, once for all that wait", async () => {
+test("an interactive caller logs in once for all waiting calls", async () => {
   const ran: string[] = [];
   const { ready, state, moves } = machine(login, exits({ "tool login": 0 }, ran));
   expect(await Promise.all([ready(annHere), ready(annHere), ready(annHere)])).toEqual([
@@ -79,7 +79,7 @@ test("an interactive caller logs in, once for all that wait", async () => {
   expect(await ready()).toEqual({ ok: true });
 });
 
-test("a login that fails leaves nobody logged in", async () => {
+test("a failed login leaves the state unauthed", async () => {
   const { ready, state } = machine(login, exits({ "tool login": 3 }));
   expect(await ready(annHere)).toMatchObject({
     ok: false,
@@ -90,14 +90,14 @@ test("a login that fails leaves nobody logged in", async () => {
   expect(state()).toBe("unauthed");
 });
 
-test("where nothing can be run, a login is still only required", async () => {
+test("a call requires a login if Portolan cannot run the login command", async () => {
   expect(await machine(login).ready(annHere)).toMatchObject({
     failure: { error: { code: "auth_required" } },
   });
 });
 
-describe("it is known to be done", () => {
-  test("by a command, which is asked until it says so", async () => {
+describe("the end of a login", () => {
+  test("is detected by a command that Portolan repeats until it has the expected exit code", async () => {
     let asked = 0;
     const auth: DriverAuth = {
       login: {
@@ -114,7 +114,7 @@ describe("it is known to be done", () => {
     expect(asked).toBe(4);
   });
 
-  test("by a request, after a page was shown", async () => {
+  test("is detected by an HTTP request after Portolan opened a login page", async () => {
     const shown: string[] = [];
     const auth: DriverAuth = {
       login: {
@@ -135,13 +135,13 @@ describe("it is known to be done", () => {
     expect(shown).toEqual(["https://example.com/in true"]);
   });
 
-  test("by files that are there, without any login", async () => {
+  test("is detected by existing state files, without a login", async () => {
     const auth: DriverAuth = { ...login, state: { paths: ["/a", "/b"], env: [] } };
     expect(await machine(auth, { exists: async () => true }).ready()).toEqual({ ok: true });
     expect((await machine(auth, { exists: async (path) => path === "/a" }).ready()).ok).toBe(false);
   });
 
-  test("by the entry module", async () => {
+  test("is reported by the entry module", async () => {
     const { ready, state } = machine({}, {}, { login: async () => ({ ok: true }) });
     expect((await ready()).ok).toBe(false);
     expect((await ready(annHere)).ok).toBe(true);
@@ -154,7 +154,7 @@ describe("it is known to be done", () => {
     });
   });
 
-  test("by the entry module, with the code of a page", async () => {
+  test("is reported by the entry module with the code of the callback URL", async () => {
     const codes: (string | null)[] = [];
     const hooks: DriverHooks = {
       login: async ({ showPage }) => {
@@ -170,7 +170,7 @@ describe("it is known to be done", () => {
     expect(await nowhere.ready(annHere)).toMatchObject({ failure: { error: { code: "auth_required" } } });
   });
 
-  test("or not in time", async () => {
+  test("is a failure if it is not detected in time", async () => {
     const auth: DriverAuth = {
       login: {
         command: "tool login",
@@ -188,9 +188,9 @@ describe("it is known to be done", () => {
   });
 });
 
-describe("a refresh", () => {
+describe("a refresh of a login", () => {
   const auth: DriverAuth = { ...login, refresh: { command: "tool refresh", everyMs: 1_000 } };
-  test("comes when it is due, once for all that wait", async () => {
+  test("runs when it is due, once for all waiting calls", async () => {
     let now = 0;
     const ran: string[] = [];
     const { ready } = machine(auth, {
@@ -206,7 +206,7 @@ describe("a refresh", () => {
     expect(ran).toEqual(["tool login", "tool refresh"]);
   });
 
-  test("that fails leaves nobody logged in", async () => {
+  test("that fails leaves the state unauthed", async () => {
     let now = 0;
     const { ready, state } = machine(auth, {
       ...exits({ "tool login": 0, "tool refresh": 1 }),
@@ -218,7 +218,7 @@ describe("a refresh", () => {
     expect(state()).toBe("unauthed");
   });
 
-  test("mends what has expired", async () => {
+  test("renews an expired login", async () => {
     const ran: string[] = [];
     const { ready, auths, one, state } = machine(
       { ...auth, expiryDetect: "http_status:401" },
@@ -238,7 +238,7 @@ describe("a refresh", () => {
   });
 });
 
-describe("an expired login shows by", () => {
+describe("an expired login", () => {
   test.each([
     ["exit_code:4", { exitCode: 4 }, true],
     ["exit_code:4", { exitCode: 5 }, false],
@@ -253,11 +253,11 @@ describe("an expired login shows by", () => {
     ["http_status:401, exit_code:4", { exitCode: 4 }, true],
     ["moon:full", { exitCode: 4 }, false],
     [undefined, { httpStatus: 401 }, false],
-  ])("%s in %j: %s", (detect, signs, expected) => {
+  ])("is detected by %s in %j: %s", (detect, signs, expected) => {
     expect(isExpired(detect, signs)).toBe(expected);
   });
 
-  test("what the tool itself says, and the call fails as one that needs a login", async () => {
+  test("is detected by the error text of the tool, and the call fails with auth_required", async () => {
     const { ready, auths, one, state } = machine(
       { ...login, expiryDetect: "exception:TokenExpired" },
       exits({ "tool login": 0 }),
@@ -272,14 +272,14 @@ describe("an expired login shows by", () => {
   });
 });
 
-describe("between runs", () => {
+describe("the login state in the file", () => {
   async function file(): Promise<string> {
     const folder = await mkdtemp(join(tmpdir(), "portolan-auth-"));
     onTestFinished(() => rm(folder, { recursive: true, force: true }));
     return join(folder, "deep", "logins.json");
   }
 
-  test("a login is that of one driver, workspace and user", async () => {
+  test("belongs to one driver, one workspace and one user", async () => {
     const path = await file();
     await machine(login, exits({ "tool login": 0 }), {}, path).ready(annHere);
     const later = machine(login, {}, {}, path);
@@ -291,7 +291,7 @@ describe("between runs", () => {
     });
   });
 
-  test("one that was under way is nobody's, and a broken file is an empty one", async () => {
+  test("ignores an unfinished login, and treats a damaged file as empty", async () => {
     const path = await file();
     await createAuthStore(path).set(authKey("files-mcp", "w", "ann"), { state: "logging-in", since: 1 });
     const later = machine(login, {}, {}, path);
@@ -301,7 +301,7 @@ describe("between runs", () => {
     expect((await machine(login, {}, {}, path).ready()).ok).toBe(false);
   });
 
-  test("many at once do not lose each other's", async () => {
+  test("keeps the entries of several writers at the same time", async () => {
     const path = await file();
     const stores = [createAuthStore(path), createAuthStore(path)];
     await Promise.all(
@@ -314,7 +314,7 @@ describe("between runs", () => {
   });
 });
 
-describe("a login whose sign never shows", () => {
+describe("a login that never completes", () => {
   const sign = { command: "tool whoami", exitCode: 0 };
   const signed = (more: object): DriverAuth => ({
     login: { interactive: false, requiresCallbackUrl: false, completesWhen: sign, ...more },
@@ -322,7 +322,7 @@ describe("a login whose sign never shows", () => {
   const message = (outcome: Awaited<ReturnType<AuthMachine["ready"]>>): string =>
     outcome.ok ? "" : outcome.failure.error.message;
 
-  test("ends soon after its command has, and says what it waited for", async () => {
+  test("fails soon after its command ends, and names the expected result", async () => {
     const said: string[] = [];
     const ports = { ...exits({ "tool login": 0, "tool whoami": 1 }), lagMs: 30 };
     const { ready } = machine(signed({ command: "tool login" }), {
@@ -335,7 +335,7 @@ describe("a login whose sign never shows", () => {
     expect(said).toEqual(['files-mcp: waiting until "tool whoami" exits with code 0.']);
   });
 
-  test("is not waited for when it cannot be looked at", async () => {
+  test("fails if the command that checks it cannot run", async () => {
     const run: AuthPorts["run"] = async (command) => {
       if (command === "tool login") return { exitCode: 0 };
       throw new PortolanError("SERVER_START_FAILED", "there is no program tool");
@@ -344,7 +344,7 @@ describe("a login whose sign never shows", () => {
     expect(message(await ready(annHere))).toContain("exits with code 0: there is no program tool");
   });
 
-  test("is waited for as long as a page may take", async () => {
+  test("on a page fails after the login timeout", async () => {
     const openUrl: AuthPorts["openUrl"] = async () => ({ ok: true });
     const ports = { ...exits({ "tool whoami": 1 }), openUrl, lagMs: 1, loginTimeoutMs: 100 };
     const { ready } = machine(signed({ url: "https://example.com" }), ports);

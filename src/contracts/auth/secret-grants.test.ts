@@ -10,14 +10,14 @@ import { checkAccess, SecretGrants, type SecretSubject } from "./secret-grants.t
 const withEnv = (env: Record<string, string>) =>
   driver({ endpoint: { transport: "stdio", command: "x", env } });
 
-describe("a grant", () => {
+describe("a grant to a subject", () => {
   test.each<[SecretGrant, SecretSubject, string]>([
     [{ role: "admin" }, { roles: ["admin"] }, "role:admin"],
     [{ userId: "ann" }, { userId: "ann" }, "userId:ann"],
     [{ cap: "cap://pay" }, { capabilities: ["cap://pay"] }, "cap:cap://pay"],
     [{ tool: "fs-read" }, { tool: "fs-read" }, "tool:fs-read"],
     [{ workflow: "nightly" }, { workflow: "nightly" }, "workflow:nightly"],
-  ])("%j", (grant, subject, by) => {
+  ])("allows the granted operation only: %j", (grant, subject, by) => {
     const entry = secret({ access: { reveal: [], bind: [{ role: "nobody" }, grant], rotate: [] } });
     expect(checkAccess(entry, "bind", subject)).toEqual({ granted: true, grantedBy: by });
     expect(checkAccess(entry, "bind", {}).granted).toBe(false);
@@ -46,7 +46,7 @@ function grants(bind: SecretGrant[]): { grants: SecretGrants; fetched: string[];
   return { grants: new SecretGrants(entries, fetch, (event) => events.push(event)), fetched, events };
 }
 
-test("a variable finds its secret by its name, by a binding, and by its slug", () => {
+test("finds the secret of a variable by its name, by a binding and by its slug", () => {
   const { grants: all } = grants([]);
   expect(all.find("API_KEY")?.slug).toBe("api-key");
   expect(all.find("api-key")?.slug).toBe("api-key");
@@ -54,7 +54,7 @@ test("a variable finds its secret by its name, by a binding, and by its slug", (
   expect(all.find("OTHER")).toBeUndefined();
 });
 
-test("granted to the tool that is called: fetched, and written down without its value (D10)", async () => {
+test("fetches a secret that is granted to the called tool, and audits it without its value (D10)", async () => {
   const { grants: all, events } = grants([{ tool: "fs-read" }]);
   const values = await all.bind(withEnv({ KEY: "Bearer ${secrets.API_KEY}", PLAIN: "x" }), "fs-read", {
     userId: "ann",
@@ -74,7 +74,7 @@ test("granted to the tool that is called: fetched, and written down without its 
   expect(JSON.stringify(events)).not.toContain("s3cret");
 });
 
-test("one that is not granted: nothing at all is fetched, not even what is granted", async () => {
+test("fetches no secret at all if one of the secrets is not granted", async () => {
   const { grants: all, fetched, events } = grants([{ tool: "other" }]);
   const both = withEnv({ A: "${secrets.DATABASE_URL}", B: "${secrets.API_KEY}" });
   await expect(all.bind(both, "fs-read", {})).rejects.toMatchObject({ error: { code: "unauthorised" } });
@@ -89,7 +89,7 @@ test("one that is not granted: nothing at all is fetched, not even what is grant
   expect(() => all.requireBind(both, "fs-read", {})).toThrow(/SECRETS\.md/);
 });
 
-test("one that nobody declared is not given out", () => {
+test("refuses a secret without an entry in a SECRETS.md", () => {
   const { grants: all } = grants([]);
   expect(() => all.requireBind(withEnv({ A: "${secrets.NEW_KEY}" }), "fs-read", {})).toThrow(
     /no SECRETS\.md has a valid entry for NEW_KEY \(slug: new-key\)/,
@@ -97,7 +97,7 @@ test("one that nobody declared is not given out", () => {
   expect(() => all.requireBind(withEnv({ A: "plain" }), "fs-read", {})).not.toThrow();
 });
 
-test("one that another driver brought is not given out, whatever it grants", async () => {
+test("refuses a secret that another driver declares, whatever its grants", async () => {
   const entry = secret({
     driver: "other-mcp",
     access: { reveal: [], bind: [{ tool: "fs-read" }], rotate: [] },
@@ -111,14 +111,14 @@ test("one that another driver brought is not given out, whatever it grants", asy
   expect((await all.bind({ ...mine, id: "other-mcp" }, "fs-read", {})).size).toBe(1);
 });
 
-test("one without a value", async () => {
+test("a secret without a value fails with SECRET_MISSING", async () => {
   const { grants: all } = grants([]);
   await expect(all.bind(withEnv({ A: "${secrets.DATABASE_URL}" }), "fs-read", {})).rejects.toMatchObject({
     code: "SECRET_MISSING",
   });
 });
 
-test("revealed to callers that may see it", async () => {
+test("reveals a secret only to callers with a reveal grant", async () => {
   const { grants: all } = grants([{ tool: "fs-read" }]);
   expect(await all.reveal("API_KEY", { roles: ["admin"] })).toBe("s3cret");
   await expect(all.reveal("API_KEY", { tool: "fs-read" })).rejects.toMatchObject({
@@ -126,7 +126,7 @@ test("revealed to callers that may see it", async () => {
   });
 });
 
-test("a process that holds secrets is one user's own; another is everybody's (D6)", () => {
+test("a process with secrets belongs to one user, and a process without secrets is shared (D6)", () => {
   const own = withEnv({ A: "${secrets.API_KEY}" });
   expect(processKey(own, { userId: "ann" })).not.toBe(processKey(own, { userId: "bob" }));
   expect(processKey(own, { userId: "ann", workspaceId: "w" })).not.toBe(processKey(own, { userId: "ann" }));

@@ -30,7 +30,7 @@ const examples = [
   { name: "invalid", input: {} },
 ];
 
-test("passed and failed, with the difference", async () => {
+test("reports passed and failed examples, with the difference", async () => {
   expect(await run({ examples })).toEqual([
     ["right", "passed", undefined],
     ["any", "passed", undefined],
@@ -39,7 +39,7 @@ test("passed and failed, with the difference", async () => {
   ]);
 });
 
-test("what changes something only when asked for", async () => {
+test("runs examples with side effects only if the caller requests it", async () => {
   const more = { examples: examples.slice(0, 1), mutates: ["workspace:files"], approval: "on-mutate" };
   expect(await run(more)).toEqual([["right", "skipped", "the contract changes workspace:files"]]);
   expect(await run(more, { mutating: true })).toEqual([["right", "passed", undefined]]);

@@ -1,4 +1,4 @@
-// Definitions in code: the same as files, checked by the same rules, and files win over them.
+// Definitions in code: equal to files, checked by the same rules; a file wins over the code.
 
 import { describe, expect, test } from "vitest";
 import { z } from "zod";
@@ -41,7 +41,7 @@ const definition: McpDriverDefinition = {
   resources: [{ uriTemplate: "file:///{path}", integrateAs: "ref_kind", refKindId: "mcp_filesystem" }],
 };
 
-test("a driver", () => {
+test("defineDriver returns the driver and its hooks", () => {
   const { driver, hooks } = defineDriver({ ...definition, buildArguments: () => ({}) });
   expect(driver).toMatchObject({
     id: "filesystem-mcp",
@@ -70,13 +70,13 @@ test("a driver", () => {
   expect(Object.keys(hooks)).toEqual(["buildArguments"]);
 });
 
-test("everything that is wrong with one is said at once", () => {
+test("defineDriver reports all errors of a definition at once", () => {
   expect(() => defineDriver({ ...definition, id: "Bad Id", transport: "http", version: "one" })).toThrow(
     /id[\s\S]*transport|transport[\s\S]*id/,
   );
 });
 
-test("a contract, with the schemas of a library or with JSON Schema", () => {
+test("defineTool accepts schemas of a library and JSON Schema", () => {
   const { contract } = defineTool({
     id: "fs-read",
     description: "Reads.",
@@ -104,7 +104,7 @@ test("a contract, with the schemas of a library or with JSON Schema", () => {
   });
 });
 
-test("a contract that does something itself is refused", () => {
+test("defineTool refuses a contract with an execute function", () => {
   const wrong = {
     id: "fs-read",
     description: "Reads.",
@@ -115,7 +115,7 @@ test("a contract that does something itself is refused", () => {
   expect(() => defineTool(wrong)).toThrow(/execute/);
 });
 
-test("a secret", async () => {
+test("defineSecret checks access and reads the value", async () => {
   const handle = defineSecret(
     {
       slug: "api-key",
@@ -156,13 +156,13 @@ implements:
 ---
 `;
 
-describe("a file and the code beside it", () => {
+describe("a driver file and its entry module", () => {
   const declared = (text = FILE): Parameters<typeof mergeEntry>[0] => {
     const { driver } = parseDriver(text, "/ws/.drivers/filesystem-mcp/DRIVER.md");
     return { driver: driver as Driver, source: { text } };
   };
 
-  test("what the file says holds, and a warning names the field", () => {
+  test("the file wins over the module, and a warning names the field", () => {
     const handle = defineDriver({
       ...definition,
       timeoutOverrideMs: 800,
@@ -177,7 +177,7 @@ describe("a file and the code beside it", () => {
     ]);
   });
 
-  test("what only the code says holds", () => {
+  test("the module sets fields that the file does not have", () => {
     const handle = defineDriver({
       ...definition,
       version: undefined,
@@ -208,7 +208,7 @@ describe("a file and the code beside it", () => {
     expect(warnings.map(({ path }) => path)).toEqual(["/description"]);
   });
 
-  test("the two together must be valid", () => {
+  test("the result of both must be valid", () => {
     const handle = defineDriver({ ...definition, network: { egress: ["a.example.com"] } });
     const both = FILE.replace("transport:", "sandbox: { network: { egress: [] } }\ntransport:");
     expect(() => mergeEntry(declared(both), handle)).toThrow(
@@ -226,12 +226,12 @@ test.each([
   [{ timeout_override_ms: 5 }, 'Did you mean "timeoutOverrideMs"'],
   [{ zzz: 5 }, 'unknown field "zzz"'],
   [{ implements: undefined }, "implements"],
-])("a mistake in code is reported: %j", (slip, message) => {
+])("defineDriver refuses %j", (slip, message) => {
   const wrong = { ...definition, ...slip } as unknown as McpDriverDefinition;
   expect(() => defineDriver(wrong)).toThrow(message);
 });
 
-test("the example of the standard, called from code", async () => {
+test("the example of the specification works from code", async () => {
   const read = defineTool({
     id: "fs-read",
     description: "Reads.",
@@ -267,11 +267,11 @@ test("the example of the standard, called from code", async () => {
   await contracts.close();
 });
 
-test("a driver written in a file needs no code", () => {
+test("parseDriver refuses a driver file without the required fields", () => {
   expect(parseDriver("---\nkind: mcp\n---\n", "DRIVER.md").driver).toBeUndefined();
 });
 
-describe("a program adds", () => {
+describe("register() of contracts", () => {
   const greet = defineTool({
     id: "greet",
     description: "Greets.",
@@ -304,7 +304,7 @@ describe("a program adds", () => {
   const call = { tool: "greet", input: { name: "Ann" } };
   const served = { result: { ok: true, value: "hello Ann" }, driver: "greet-mcp" };
 
-  test("a contract and a driver, by their handles", async () => {
+  test("adds a contract and a driver by their handles", async () => {
     expect([greet.id, greeter.id]).toEqual(["greet", "greet-mcp"]);
     const contracts = await open();
     const changed: string[] = [];
@@ -316,14 +316,14 @@ describe("a program adds", () => {
     expect(await contracts.request({ method: "tools/list" })).toMatchObject({ tools: [{ name: "greet" }] });
   });
 
-  test("the contract of a driver that waits for it", async () => {
+  test("adds the contract that a registered driver needs", async () => {
     const contracts = await open([{ driver: greeter.driver }]);
     expect((await contracts.call(call)).result.ok).toBe(false);
     await contracts.register(greet);
     expect(await contracts.call(call)).toMatchObject(served);
   });
 
-  test("no contract in the place of one of the workspace", async () => {
+  test("refuses a contract with the id of a contract of the workspace", async () => {
     const contracts = await openContracts({
       contracts: [greet.contract],
       drivers: [],
@@ -334,11 +334,11 @@ describe("a program adds", () => {
   });
 });
 
-test("a secret has an id, too", () => {
+test("the handle of a secret has an id", () => {
   expect(defineSecret({ slug: "api-key", name: "Key", description: "A key." }).id).toBe("api-key");
 });
 
-test("a contract without schemas is refused with the names of the contract and the field", () => {
+test("a contract without schemas is refused, and the error names the contract and the field", () => {
   const without = { id: "greet", description: "Greets.", version: "1.0.0", inputs: {} };
   expect(() => defineTool(without as never)).toThrow(
     "inputSchema of the contract greet is missing, or is not a schema",

@@ -20,21 +20,26 @@ const check = (range: string): Partial<Driver> => ({
   launch: { versionCheck: { command: "x", parse: "v(.*)", range } },
 });
 
-describe("a driver (D26)", () => {
+describe("the version step for a changed driver (D26)", () => {
   test.each<[string, Partial<Driver>, Partial<Driver>, Step]>([
-    ["nothing", {}, {}, "none"],
-    ["where it stands", {}, { origin: { file: "other", line: 9, column: 9, format: "driver" } }, "none"],
+    ["no change", {}, {}, "none"],
+    [
+      "another position in its file",
+      {},
+      { origin: { file: "other", line: 9, column: 9, format: "driver" } },
+      "none",
+    ],
     ["its id", {}, { id: "other" }, "major"],
     ["its transport", {}, { transport: "http" }, "major"],
     ["its protocol", { protocolVersion: "2025-06-18" }, { protocolVersion: "2025-11-25" }, "major"],
-    ["what it leaves out", {}, { implements: [binding({ dropInputs: ["x"] })] }, "major"],
-    ["which outputs it leaves out", {}, { implements: [binding({ dropOutputs: ["x"] })] }, "major"],
-    ["a contract less", { implements: [binding(), binding({ tool: "b" })] }, {}, "major"],
-    ["a contract more", {}, { implements: [binding(), binding({ tool: "b" })] }, "minor"],
+    ["a dropped input", {}, { implements: [binding({ dropInputs: ["x"] })] }, "major"],
+    ["a dropped output", {}, { implements: [binding({ dropOutputs: ["x"] })] }, "major"],
+    ["one contract fewer", { implements: [binding(), binding({ tool: "b" })] }, {}, "major"],
+    ["one contract more", {}, { implements: [binding(), binding({ tool: "b" })] }, "minor"],
     ["the versions it serves", {}, { implements: [binding({ range: "^1.1.0" })] }, "minor"],
-    ["a major version of a contract less", {}, { implements: [binding({ range: "^2.0.0" })] }, "major"],
+    ["one major version of a contract fewer", {}, { implements: [binding({ range: "^2.0.0" })] }, "major"],
     [
-      "a major version of a contract more",
+      "one major version of a contract more",
       {},
       { implements: [binding({ range: ">=1.0.0 <3.0.0" })] },
       "minor",
@@ -54,19 +59,19 @@ describe("a driver (D26)", () => {
     ["its sandbox", {}, { launch: { sandbox: { network: ["example.com"] } } }, "minor"],
     ["a new major of the program", check("^1.0.0"), check("^1.0.0 || ^2.0.0"), "major"],
     ["a newer version of the program", check("^1.0.0"), check("^1.4.0"), "patch"],
-    ["a resource less", { resources: [{ uriTemplate: "a:{b}", integrateAs: "raw" }] }, {}, "major"],
-    ["a prompt more", {}, { prompts: [{ name: "p", integrateAs: "raw" }] }, "minor"],
+    ["one resource fewer", { resources: [{ uriTemplate: "a:{b}", integrateAs: "raw" }] }, {}, "major"],
+    ["one prompt more", {}, { prompts: [{ name: "p", integrateAs: "raw" }] }, "minor"],
     ["one program, written in another way", binary("../../server"), binary("./server"), "none"],
     ["its description", {}, { description: "Other." }, "patch"],
-  ])("%s", (_, before, after, needs) => {
+  ])("is correct for: %s", (_, before, after, needs) => {
     expect(diffDrivers(driver(before), driver(after)).needs).toBe(needs);
   });
 });
 
-describe("a contract", () => {
+describe("the version step for a changed contract", () => {
   const closed = (schema: object): object => ({ ...schema, additionalProperties: false });
   test.each<[string, Partial<Contract>, Partial<Contract>, Step]>([
-    ["nothing", {}, {}, "none"],
+    ["no change", {}, {}, "none"],
     ["a new required input", {}, { inputs: object({ path: TEXT, tail: TEXT }) }, "major"],
     ["a new optional input", {}, { inputs: object({ path: TEXT, tail: TEXT }, ["path"]) }, "minor"],
     ["an input of another type", {}, { inputs: object({ path: { type: "integer" } }) }, "major"],
@@ -99,7 +104,7 @@ describe("a contract", () => {
       "major",
     ],
     [
-      "an optional input less",
+      "one optional input fewer",
       { inputs: object({ path: TEXT, tail: TEXT }, ["path"]) },
       { inputs: object({ path: TEXT }) },
       "major",
@@ -110,14 +115,19 @@ describe("a contract", () => {
       { outputs: object({ a: TEXT }, []) },
       "major",
     ],
-    ["an output less", { outputs: object({ a: TEXT, b: TEXT }) }, { outputs: object({ a: TEXT }) }, "major"],
+    [
+      "one output fewer",
+      { outputs: object({ a: TEXT, b: TEXT }) },
+      { outputs: object({ a: TEXT }) },
+      "major",
+    ],
     [
       "fewer values of an output",
       { outputs: object({ a: TEXT }) },
       { outputs: object({ a: { ...TEXT, enum: ["x"] } }) },
       "major",
     ],
-    ["an input less", {}, { inputs: closed(object({})) as never }, "major"],
+    ["one input fewer", {}, { inputs: closed(object({})) as never }, "major"],
     ["a narrower output", { outputs: { type: ["string", "null"] } }, {}, "major"],
     ["another output", {}, { outputs: { type: "number" } }, "major"],
     [
@@ -127,17 +137,17 @@ describe("a contract", () => {
       "minor",
     ],
     ["words of a schema", {}, { inputs: object({ path: { ...TEXT, description: "Where." } }) }, "patch"],
-    ["not idempotent any more", { idempotent: true }, {}, "major"],
-    ["idempotent now", {}, { idempotent: true }, "minor"],
+    ["no longer idempotent", { idempotent: true }, {}, "major"],
+    ["now idempotent", {}, { idempotent: true }, "minor"],
     ["more changes", {}, { mutates: ["workspace:files"] }, "major"],
     ["approval", {}, { approval: "always" }, "minor"],
     ["its name", {}, { name: "Other" }, "patch"],
-  ])("%s", (_, before, after, needs) => {
+  ])("is correct for: %s", (_, before, after, needs) => {
     expect(diffContracts(contract(before), contract(after)).needs).toBe(needs);
   });
 });
 
-describe("the version", () => {
+describe("checkBump", () => {
   const bump = (from: string, to: string, more: Partial<Driver>) =>
     checkBump(driver({ version: from }), driver({ version: to, ...more }));
   const breaking: Partial<Driver> = { transport: "http" };
@@ -152,7 +162,7 @@ describe("the version", () => {
     ["1.0.0", "1.0.0", { description: "Other." }, "1.0.1"],
     ["1.0.0", "1.0.0", {}, undefined],
     ["2.0.0", "1.0.0", breaking, undefined],
-  ])("%s to %s", (from, to, more, raised) => {
+  ])("reports a version step that is too small, and no other: %s to %s", (from, to, more, raised) => {
     const found = bump(from, to, more);
     if (raised === undefined) return expect(found).toEqual([]);
     expect(found).toMatchObject([
@@ -160,7 +170,7 @@ describe("the version", () => {
     ]);
   });
 
-  test("says what it was", () => {
+  test("names the changes that require a higher version", () => {
     expect(bump("1.0.0", "1.0.1", breaking)[0]?.message).toBe(
       "files-mcp 1.0.1: the version is too low for the changes since 1.0.0: transport (the connection to the server is different)",
     );

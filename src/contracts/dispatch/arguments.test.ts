@@ -22,8 +22,8 @@ const error = (work: () => unknown): unknown => {
   }
 };
 
-describe("arguments", () => {
-  test("the very same object when nothing changes", () => {
+describe("arguments of the tool call", () => {
+  test("are the same object if the binding changes nothing", () => {
     const given = { path: "a" };
     expect(plan({}).build(given)).toBe(given);
   });
@@ -56,22 +56,22 @@ describe("arguments", () => {
       { mapping: { at: { from: "at", transform: "json" } } },
       { path: "a", tail: 3, at: '{"line":7}' },
     ],
-  ])("%s", (_, more, expected) => {
+  ])("are mapped: %s", (_, more, expected) => {
     expect(plan(more).build({ path: "a", tail: 3, at: { line: 7 } })).toEqual(expected);
   });
 
-  test("what is not there is not sent", () => {
+  test("contain no property for a missing input", () => {
     expect(plan({ argumentMapping: { path: "file", tail: "n" } }).build({ path: "a" })).toEqual({
       file: "a",
     });
     expect(plan({ mapping: { line: { from: "$.at.line" } } }).build({ path: "a" })).toEqual({ path: "a" });
   });
 
-  test("dropped inputs are reported, not removed", () => {
+  test("list dropped inputs as unsupported", () => {
     expect(plan({ dropInputs: ["tail", "at"] }).unsupported({ path: "a", tail: 3 })).toEqual(["tail"]);
   });
 
-  test("inputs that a contract allows without naming keep their names, unless they would hide another", () => {
+  test("keep the names of additional inputs, unless such a name is already used", () => {
     const open = { ...inputs, additionalProperties: true };
     const renamed = plan({ argumentMapping: { path: "file" } }, open);
     expect(renamed.build({ path: "a", extra: 1 })).toEqual({ file: "a", extra: 1 });
@@ -86,7 +86,7 @@ describe("arguments", () => {
 });
 
 describe("the input of a contract", () => {
-  test("gets its defaults, and is checked with the field named", async () => {
+  test("gets its defaults, and an error names the invalid field", async () => {
     const one = await prepareContract(
       contract({ inputs: object({ path: TEXT, depth: { type: "integer", default: 1 } }, ["path"]) }),
     );
@@ -100,7 +100,7 @@ describe("the input of a contract", () => {
     expect(error(() => one.checkInput("x"))).toMatchObject({ code: "input_invalid" });
   });
 
-  test("and its context", async () => {
+  test("includes the context, which is checked too", async () => {
     const one = await prepareContract(contract({ contextSchema: object({ tenant: TEXT }) }));
     expect(error(() => one.checkContext({}))).toMatchObject({
       code: "input_invalid",
@@ -110,7 +110,7 @@ describe("the input of a contract", () => {
   });
 });
 
-describe("a result (D14)", () => {
+describe("the result of a tool call (D14)", () => {
   const extract = (path: string, outputs: JsonSchema, result: JsonObject): unknown =>
     error(() => planResult(binding({ resultExtract: path }), viewOrAnything(outputs)).plan.extract(result));
   const failed = (message: string): unknown => ({
@@ -182,7 +182,7 @@ describe("a result (D14)", () => {
     expect(extract(path, outputs, result)).toEqual(expected);
   });
 
-  test("loses what the driver drops, and nothing else", () => {
+  test("loses the outputs in drop_outputs, and nothing else", () => {
     const { plan: narrowing } = planResult(binding({ dropOutputs: ["b"] }), viewOrAnything({}));
     expect(narrowing.narrow({ a: 1, b: 2 })).toEqual({ a: 1 });
     const value = { a: 1 };
@@ -190,7 +190,7 @@ describe("a result (D14)", () => {
     expect(narrowing.narrow("b")).toBe("b");
   });
 
-  test("that is not what the contract promises is an error, never made to fit", async () => {
+  test("is an error if it does not match the outputs of the contract", async () => {
     const one = await prepareContract(contract({ outputs: object({ n: { type: "integer" } }) }));
     expect(error(() => one.checkOutput({ n: "1" }))).toMatchObject({
       code: "output_parse_failed",

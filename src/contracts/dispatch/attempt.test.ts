@@ -11,7 +11,7 @@ describe("the context of a call", () => {
   const tools = [{ inputSchema: object({ path: TEXT, org: TEXT }) }];
   const mapping = { org: { from: "$context.tenant" } };
 
-  test("reaches the arguments that a mapping takes from it", async () => {
+  test("is mapped to arguments of the tool", async () => {
     const made = await make(() => text("x"), {
       contract: { contextSchema },
       driver: { implements: [binding({ mapping })] },
@@ -25,7 +25,7 @@ describe("the context of a call", () => {
     });
   });
 
-  test("is not taken from where the contract has none, or not this", async () => {
+  test("cannot be mapped if the contract has no contextSchema or no such field", async () => {
     const problems = async (schema: JsonObject | undefined, from: string) => {
       const { contracts } = await make(() => text("x"), {
         contract: schema === undefined ? {} : { contextSchema: schema },
@@ -50,14 +50,14 @@ describe("the context of a call", () => {
   });
 });
 
-describe("code beside a driver that gives something else than it should", () => {
+describe("an entry module whose hook returns an invalid value", () => {
   test.each([
     ["buildArguments", { buildArguments: () => 5 }],
     ["buildArguments", { buildArguments: async () => ({}) }],
     ["parseToolResult", { parseToolResult: () => undefined }],
     ["parseToolResult", { parseToolResult: () => ({ ok: false }) }],
     ["parseToolResult", { parseToolResult: async () => ({ ok: true, value: "x" }) }],
-  ])("%s", async (name, hooks) => {
+  ])("fails the call with the name of the hook: %s", async (name, hooks) => {
     const made = await make(() => text("x"), { hooks: hooks as unknown as DriverHooks });
     expect((await invoke(made)).result).toMatchObject({
       error: { code: "internal", message: expect.stringContaining(name) as string },

@@ -21,7 +21,7 @@ import { openContracts, type OpenContractsOptions } from "../contracts-upstream.
 import { SecretGrants } from "../auth/secret-grants.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
 
-test("input, mapping, call, extraction, output", async () => {
+test("a call validates the input, maps the arguments, and extracts and validates the output", async () => {
   const made = await make(
     (_, args) => ({ content: [], structuredContent: { contents: `<${String(args.file)}>` } }),
     {
@@ -35,7 +35,7 @@ test("input, mapping, call, extraction, output", async () => {
   expect(made.calls).toEqual([{ name: "read_file", arguments: { file: "a" } }]);
 });
 
-test("wrong input reaches nobody", async () => {
+test("invalid input is refused before any server gets it", async () => {
   const made = await make(() => text("x"));
   expect((await invoke(made, { path: 1 })).result).toMatchObject({
     ok: false,
@@ -47,7 +47,7 @@ test("wrong input reaches nobody", async () => {
   expect(made.calls).toEqual([]);
 });
 
-test("inputs that no driver takes are named, never left out in silence", async () => {
+test("an input that no driver supports fails the call and is named", async () => {
   const inputs = object({ path: TEXT, tail: { type: "integer", default: 3 } }, ["path"]);
   const made = await make(() => text("x"), {
     contract: { inputs },
@@ -56,12 +56,12 @@ test("inputs that no driver takes are named, never left out in silence", async (
   expect((await invoke(made, { path: "a", tail: 1 })).result).toMatchObject({
     error: { code: "input_unsupported", field: "tail" },
   });
-  // A default is not what the caller asked for.
+  // A default is not an input of the caller.
   expect((await invoke(made)).result).toMatchObject({ ok: true });
   expect(made.calls).toEqual([{ name: "read_file", arguments: { path: "a" } }]);
 });
 
-test("what the tool fails with is an upstream_error that is not tried again (D27)", async () => {
+test("an error result of the tool is an upstream_error that is not retried (D27)", async () => {
   const made = await make(() => text("disk full", { isError: true }), {
     contract: { idempotent: true, retry: { maxAttempts: 3, backoff: "fixed", initialMs: 0 } },
   });
@@ -71,7 +71,7 @@ test("what the tool fails with is an upstream_error that is not tried again (D27
   expect(made.calls).toHaveLength(1);
 });
 
-test("an output that is not what the contract promises", async () => {
+test("an output that does not match the contract is refused", async () => {
   const made = await make(() => text('{"n":"one"}'), {
     contract: { outputs: object({ n: { type: "integer" } }) },
   });
@@ -80,9 +80,9 @@ test("an output that is not what the contract promises", async () => {
   });
 });
 
-describe("approval", () => {
+describe("approval of calls", () => {
   const mutates = ["workspace:files"];
-  test("without anybody to give it, a call that needs it is refused", async () => {
+  test("is refused if no approver exists", async () => {
     const made = await make(() => text("x"), { contract: { approval: "on-mutate", mutates } });
     expect((await invoke(made)).result).toMatchObject({
       error: { code: "unauthorised", message: expect.stringContaining("changes workspace:files") as string },
@@ -99,7 +99,7 @@ describe("approval", () => {
     ["always", "auto", [], true],
     ["policy:two-people", undefined, [], true],
   ] as const)(
-    "of the contract %s and of the host %s, the stricter holds",
+    "uses the stricter of the contract (%s) and the host (%s)",
     async (approval, host, changes, asked) => {
       const reasons: string[] = [];
       const approve = async ({ reason }: { reason: string }): Promise<boolean> => reasons.push(reason) > 0;
@@ -112,7 +112,7 @@ describe("approval", () => {
     },
   );
 
-  test("denied, with the reason", async () => {
+  test("that is denied fails the call with the reason of the denial", async () => {
     const made = await make(() => text("x"), {
       contract: { approval: "always" },
       options: { approve: async () => "not on Fridays" },
@@ -122,7 +122,7 @@ describe("approval", () => {
     });
   });
 
-  test("what was not approved is written down too", async () => {
+  test("that is missing or denied is written to the audit log", async () => {
     const made = await make(() => text("x"), { contract: { approval: "always" } });
     await invoke(made, undefined, { context: { userId: "ann", workspaceId: "w" } });
     expect(made.events).toMatchObject([
@@ -138,7 +138,7 @@ describe("approval", () => {
     expect(asked.calls).toEqual([]);
   });
 
-  test("a policy may let unattended calls through, and ask for risky ones", async () => {
+  test("is not needed if the policy allows unattended calls, and is needed for risky calls", async () => {
     const free = await make(() => text("x"), {
       contract: { approval: "always" },
       options: { policy: { unattended: "allow" } },
@@ -152,14 +152,14 @@ describe("approval", () => {
   });
 });
 
-describe("time", () => {
+describe("timeouts", () => {
   const slow: Answers = () => new Promise(() => {});
-  test("the contract's limit holds", async () => {
+  test("the timeout of the contract ends a call", async () => {
     const made = await make(slow, { contract: { timeoutMs: 60 } });
     expect((await invoke(made)).result).toMatchObject({ error: { code: "timeout" } });
   });
 
-  test("the driver's is less, and the caller's still less", async () => {
+  test("a shorter timeout of the driver or of the caller ends a call", async () => {
     const made = await make(slow, { contract: { timeoutMs: 60_000 }, driver: { timeoutMs: 50 } });
     expect((await invoke(made)).result).toMatchObject({ error: { code: "timeout" } });
     const patient = await make(slow, { contract: { timeoutMs: 60_000 } });
@@ -168,7 +168,7 @@ describe("time", () => {
     });
   });
 
-  test("a connection's limit is one for calls, too", async () => {
+  test("the timeout of the connection also ends a call", async () => {
     const made = await make(slow, {
       contract: { timeoutMs: 60_000 },
       driver: { connection: { timeoutMs: 50 } },
@@ -176,7 +176,7 @@ describe("time", () => {
     expect((await invoke(made)).result).toMatchObject({ error: { code: "timeout" } });
   });
 
-  test("is one for all drivers and attempts of a call", async () => {
+  test("one timeout includes all drivers and attempts of a call", async () => {
     const retry = { maxAttempts: 5, backoff: "fixed", initialMs: 1 } as const;
     const { upstream, calls } = await serve({ tools: [tool()], call: slow });
     const contracts = await openContracts({
@@ -193,7 +193,7 @@ describe("time", () => {
     expect(calls.length).toBeLessThan(3);
   });
 
-  test("a caller that leaves is not kept", async () => {
+  test("a cancelled call ends immediately", async () => {
     const made = await make(slow);
     const leaving = AbortSignal.timeout(30);
     expect((await invoke(made, undefined, { signal: leaving })).result).toMatchObject({
@@ -202,9 +202,9 @@ describe("time", () => {
   });
 });
 
-describe("again (D16)", () => {
+describe("retries (D16)", () => {
   const retry = { maxAttempts: 3, backoff: "exponential", initialMs: 1 } as const;
-  /** Fails so often, then answers. */
+  /** Fails this number of times, then answers. */
   const failing = async (
     times: number,
     error: PortolanError,
@@ -234,7 +234,7 @@ describe("again (D16)", () => {
   };
   const lost = new PortolanError("CONNECTION_LOST", "gone");
 
-  test("an idempotent call, as often as it may", async () => {
+  test("an idempotent call is retried up to maxAttempts", async () => {
     const { made, tries } = await failing(2, lost, { idempotent: true });
     expect((await invoke(made)).result).toMatchObject({ ok: true });
     expect(tries()).toBe(3);
@@ -246,20 +246,20 @@ describe("again (D16)", () => {
     expect(more.tries()).toBe(3);
   });
 
-  test("not what may have run", async () => {
+  test("a call that may have run is not retried", async () => {
     const { made, tries } = await failing(1, lost, {});
     expect((await invoke(made)).result).toMatchObject({ error: { code: "upstream_error" } });
     expect(tries()).toBe(1);
   });
 
-  test("what cannot have run, though it is not idempotent", async () => {
+  test("a call that cannot have run is retried, although it is not idempotent", async () => {
     const never = new PortolanError("CONNECTION_LOST", "gone", { data: { neverRan: true } });
     const { made, tries } = await failing(1, never, {});
     expect((await invoke(made)).result).toMatchObject({ ok: true });
     expect(tries()).toBe(2);
   });
 
-  test("without a rule, never", async () => {
+  test("a call without a retry rule is not retried", async () => {
     const { made, tries } = await failing(1, lost, { idempotent: true, retry: undefined });
     expect((await invoke(made)).result.ok).toBe(false);
     expect(tries()).toBe(1);
@@ -271,7 +271,7 @@ describe("again (D16)", () => {
     [429, "rate_limited", true],
     [500, "upstream_error", true],
     [404, "upstream_error", false],
-  ])("HTTP %i is %s", async (status, code, retryable) => {
+  ])("HTTP %i is reported as %s", async (status, code, retryable) => {
     const { made } = await failing(9, new PortolanError("HTTP_ERROR", "no", { data: { status } }), {
       retry: undefined,
     });
@@ -279,7 +279,7 @@ describe("again (D16)", () => {
   });
 });
 
-describe("another driver (D15)", () => {
+describe("fallback to another driver (D15)", () => {
   async function two(policy: OpenContractsOptions["policy"], idempotent: boolean) {
     const bad = await serve({ tools: [tool()], call: () => Promise.reject(new Error("no")) });
     const good = await serve({ tools: [tool()], call: () => text("good") });
@@ -307,13 +307,13 @@ describe("another driver (D15)", () => {
     return contracts.call({ tool: "fs-read", input: { path: "a" } });
   }
 
-  test("never by itself", async () => {
+  test("does not happen by default", async () => {
     expect(await two({}, true)).toMatchObject({
       driver: "a-bad",
       result: { error: { code: "rate_limited" } },
     });
   });
-  test("where the policy allows it, for idempotent contracts only", async () => {
+  test("happens if the policy allows it, for idempotent contracts only", async () => {
     expect(await two({ fallback: true }, true)).toMatchObject({
       driver: "b-good",
       result: { ok: true, value: "good" },
@@ -322,7 +322,7 @@ describe("another driver (D15)", () => {
   });
 });
 
-test("what is written down has the names of inputs, not their values", async () => {
+test("the audit log contains the names of inputs, not their values", async () => {
   const made = await make(() => text("the content"), { driver: { cost: { unitsPerCall: 4 } } });
   await invoke(made, { path: "/private/file" }, { context: { userId: "ann", pinnedProvider: "files-mcp" } });
   expect(made.events).toMatchObject([
@@ -354,8 +354,8 @@ test("what is written down has the names of inputs, not their values", async () 
   expect(JSON.stringify(made.events)).not.toMatch(/private|the content/);
 });
 
-describe("code of an entry module", () => {
-  test("makes the arguments and reads the result", async () => {
+describe("hooks of an entry module", () => {
+  test("build the arguments and parse the result", async () => {
     const hooks: DriverHooks = {
       buildArguments: ({ arguments: args, input, tool: id }) => ({
         ...args,
@@ -368,7 +368,7 @@ describe("code of an entry module", () => {
     expect(made.calls[0]?.arguments).toEqual({ path: "a?fs-read" });
   });
 
-  test("may do all of it, within the time of the contract", async () => {
+  test("can execute the whole call, within the timeout of the contract", async () => {
     const made = await make(() => text("x"), {
       hooks: { execute: { "fs-read": async ({ input }) => `read ${String(input.path)}` } },
     });
@@ -382,7 +382,7 @@ describe("code of an entry module", () => {
   });
 });
 
-test("arguments that must not leave do not", async () => {
+test("refuses arguments that the sandbox does not allow before the call is sent", async () => {
   const made = await make(() => text("x"), {
     options: {
       checkArguments: (_, { path }) => (path === "/etc/passwd" ? "it is outside of the sandbox" : undefined),
@@ -394,7 +394,7 @@ test("arguments that must not leave do not", async () => {
   expect(made.calls).toEqual([]);
 });
 
-describe("secrets", () => {
+describe("secrets of a driver", () => {
   const endpoint = { transport: "stdio", command: "x", env: { K: "${secrets.API_KEY}" } } as const;
   const audited: AuditEvent[] = [];
   const withGrant = (id: string) => ({
@@ -405,7 +405,7 @@ describe("secrets", () => {
     ),
     probe: "lazy" as const,
   });
-  test("are asked about with every call", async () => {
+  test("are checked against their grants for each call", async () => {
     const made = await make(() => text("x"), { driver: { endpoint }, options: withGrant("fs-read") });
     expect((await invoke(made)).result.ok).toBe(true);
     const denied = await make(() => text("x"), { driver: { endpoint }, options: withGrant("other") });
@@ -415,7 +415,7 @@ describe("secrets", () => {
   });
 });
 
-describe("what a contract requires", () => {
+describe("requirements of a contract", () => {
   const requires = (more: Partial<Contract["requires"]>): Partial<Contract> => ({
     requires: { network: [], secrets: [], tools: [], ...more },
   });
@@ -438,7 +438,7 @@ describe("what a contract requires", () => {
     ["without a grant", [{ tool: "other" }], "v", { code: "unauthorised" }],
     ["without a value", [{ tool: "fs-read" }], undefined, { code: "auth_required" }],
     ["with all of it", [{ tool: "fs-read" }], "v", undefined],
-  ] as const)("a secret, %s", async (what, bind, value, error) => {
+  ] as const)("a required secret is checked: %s", async (what, bind, value, error) => {
     const needs = requires({ secrets: ["api-key"] });
     const entries = what === "without an entry" ? [] : [secret({ access: { reveal: [], bind, rotate: [] } })];
     const secrets = new SecretGrants(entries, async () => value, undefined, [contract(needs)]);
@@ -448,9 +448,9 @@ describe("what a contract requires", () => {
   });
 });
 
-describe("a login", () => {
+describe("the login of a driver", () => {
   const auth = { login: { command: "in", interactive: true, requiresCallbackUrl: false } };
-  test("is requested, or given by the program", async () => {
+  test("is required, or is done by the program for an interactive caller", async () => {
     const made = await make(() => text("x"), {
       driver: { auth },
       options: { auth: { run: async () => ({ exitCode: 0 }) } },
@@ -470,7 +470,7 @@ describe("a login", () => {
     });
   });
 
-  test("that is missing sends a headless call to a driver that has one", async () => {
+  test("that is missing moves a non-interactive call to a driver that is logged in", async () => {
     const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
     const contracts = await openContracts({
       contracts: [contract()],

@@ -7,7 +7,7 @@ import type { Upstream } from "../../upstream/index.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "../contracts-upstream.ts";
 import type { Dispatched } from "./contract-call.ts";
 
-test("a call that was never sent moves on whatever the policy says", async () => {
+test("a call that was never sent moves to the next driver, whatever the policy", async () => {
   const good = await serve({ tools: [tool()], call: () => text("good") });
   const open = (policy: OpenContractsOptions["policy"], failure: PortolanError): Promise<Contracts> =>
     openContracts({
@@ -25,14 +25,14 @@ test("a call that was never sent moves on whatever the policy says", async () =>
   expect(await call(new PortolanError("SERVER_UNAVAILABLE", "it is down"))).toMatchObject({
     driver: "b-good",
   });
-  // It may have run.
+  // This call may have run.
   expect(await call(lost)).toMatchObject({
     driver: "a-bad",
     result: { error: { code: "upstream_error" } },
   });
 });
 
-test("a preferred driver that takes long to start delays no call while another driver is verified", async () => {
+test("a preferred driver that starts slowly does not delay calls if another driver is verified", async () => {
   const good = await serve({ tools: [tool()], call: () => text("good") });
   let start: (upstream: Upstream) => void = () => {};
   let starts = 0;

@@ -50,7 +50,7 @@ function watched(upstream: Upstream, answer: (one: Call) => ReturnType<Upstream[
   }) as Upstream;
 }
 
-describe("a server that hangs", () => {
+describe("a server that does not finish its start", () => {
   const both = [
     { driver: driver() },
     { driver: driver({ id: "hung", implements: [binding({ tool: "fs-hang" })] }) },
@@ -80,7 +80,7 @@ describe("a server that hangs", () => {
     expect(opened.contracts.status()).toMatchObject([{ server: "verified" }, { server: "unreachable" }]);
   });
 
-  test("does not delay closing, and is not reported then", async () => {
+  test("does not delay close, and its failure is not reported after close", async () => {
     let end: (error: Error) => void = () => {};
     const hangs = new Promise<never>((_, reject) => (end = reject));
     const opened = await open({ acquire: () => hangs });
@@ -92,7 +92,7 @@ describe("a server that hangs", () => {
     expect(opened.diagnostics).toEqual([]);
   });
 
-  test("servers that start quickly are waited for, and one that comes later is news", async () => {
+  test("is waited for only for a short time; a later start sends toolsChanged", async () => {
     const { upstream } = await serve({ tools: [OTHER], call: () => text("x") });
     const quick = await open({ acquire: () => sleep(50, upstream) });
     expect((await quick.contracts.request({ method: "tools/list" })).tools).toEqual([]);
@@ -106,7 +106,7 @@ describe("a server that hangs", () => {
   });
 });
 
-describe("users with processes of their own", () => {
+describe("users with their own processes", () => {
   const env = { K: "${secrets.API_KEY}" };
   const own = { driver: driver({ endpoint: { transport: "stdio", command: "x", env } }) };
   type One = OpenedServer & { server: FakeServer };
@@ -121,7 +121,7 @@ describe("users with processes of their own", () => {
   const of = (all: { ann: One; bob: One }, who: string | undefined): Upstream =>
     who === "ann" ? all.ann.upstream : all.bob.upstream;
 
-  test("one that does not fit any more is not used, whatever the others do", async () => {
+  test("a process that no longer matches its contract is not used, and the processes of others are", async () => {
     const all = await servers();
     const { contracts } = await open({
       drivers: [own],
@@ -137,7 +137,7 @@ describe("users with processes of their own", () => {
     );
     expect(contracts.status({ userId: "bob" })).toMatchObject([{ server: "verified" }]);
     expect((await call(contracts, "bob")).result).toMatchObject({ value: "bob" });
-    // Another match of one process says nothing about the other one.
+    // A successful verification of one process does not change the state of the other one.
     await sleep(250);
     all.bob.changed();
     await sleep(50);
@@ -149,7 +149,7 @@ describe("users with processes of their own", () => {
     expect(contracts.explain("fs-read", { userId: "bob" })?.selected).toBe("files-mcp");
   });
 
-  test("one that does not start is no reason to turn the others away", async () => {
+  test("a process that does not start does not affect the calls of other users", async () => {
     const all = await servers();
     const starts = vi.fn();
     const { contracts } = await open({
@@ -172,7 +172,7 @@ describe("users with processes of their own", () => {
   });
 });
 
-test("many who wait for one start that fails make one failure of it", async () => {
+test("many calls that wait for one failed start count as one failure", async () => {
   const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
   let broken = true;
   const { contracts } = await open({
@@ -190,7 +190,7 @@ test("many who wait for one start that fails make one failure of it", async () =
   expect((await call(contracts)).result).toMatchObject({ ok: true });
 });
 
-test("a server that ends during its verification is not started again by each call", async () => {
+test("a server that ends during its verification is not restarted by each call", async () => {
   const starts = vi.fn();
   const { contracts } = await open({
     acquire: async () => {
@@ -207,8 +207,8 @@ test("a server that ends during its verification is not started again by each ca
   expect(starts).toHaveBeenCalledTimes(1);
 });
 
-describe("a server that runs", () => {
-  test("whose list fails once is verified again by the next call", async () => {
+describe("a running server", () => {
+  test("is verified again by the next call if one tools/list fails", async () => {
     const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });
     let failing = false;
     const lists = vi.fn();
@@ -228,7 +228,7 @@ describe("a server that runs", () => {
     expect(lists).toHaveBeenCalledTimes(3);
   });
 
-  test("and is left alone after its list failed is taken back when it says that it has changed", async () => {
+  test("is used again after a failed list when it sends tools/list_changed", async () => {
     const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });
     let failing = false;
     const flaky = watched(upstream, ({ method }) =>
@@ -247,7 +247,7 @@ describe("a server that runs", () => {
     expect((await call(contracts)).result).toMatchObject({ ok: true });
   });
 
-  test("and takes long to list its tools again does not use up more than the time of the call", async () => {
+  test("that lists its tools slowly does not delay a call beyond its timeout", async () => {
     const { upstream, changed } = await serve({ tools: [tool()], call: () => text("x") });
     let hangs = false;
     const slow = watched(upstream, ({ method }) =>
@@ -262,7 +262,7 @@ describe("a server that runs", () => {
     expect(performance.now() - begun).toBeLessThan(15_000);
   });
 
-  test("and was refused is tried again after it has ended, though not at once", async () => {
+  test("that was refused is tried again after it ended, after a pause", async () => {
     const bad = await serve({ tools: [OTHER], call: () => text("bad") });
     const good = await serve({ tools: [tool()], call: () => text("good") });
     let upstream = bad.upstream;
@@ -277,7 +277,7 @@ describe("a server that runs", () => {
   });
 });
 
-test("a mismatch names the driver once, with the hint", async () => {
+test("the reason of a mismatch names the driver once, with the hint", async () => {
   const { upstream } = await serve({ tools: [tool({ name: "read_files" })], call: () => text("x") });
   const { contracts } = await open({ acquire: () => upstream });
   const { result } = await call(contracts);
@@ -288,7 +288,7 @@ test("a mismatch names the driver once, with the hint", async () => {
   expect(result).toMatchObject({ ok: false, error: { message: expect.stringContaining(reason) as string } });
 });
 
-test("a driver whose file is refused still reports the contracts that it names", async () => {
+test("the status of a refused driver contains the contracts of its file", async () => {
   const { upstream } = await serve({ tools: [tool()], call: () => text("x") });
   const refused = driver({ implements: [binding({ range: "^9.0.0" })] });
   const { contracts } = await open({ drivers: [{ driver: refused }], acquire: () => upstream });

@@ -52,7 +52,7 @@ const a1 = version("a1", "read");
 const a2 = version("a2", "read", { status: "unknown" });
 const b1 = version("b1", "read list", { status: "unknown" });
 
-test("the first version serves at once", () => {
+test("the first version of a driver serves immediately", () => {
   const [state, released] = addVersion(EMPTY, a2, true);
   expect([names(serving(state)), names(released)]).toEqual(["a2", ""]);
 });
@@ -84,19 +84,19 @@ test.each<[string, readonly Version[], readonly Version[], { serving: string; re
     [version("c1", "write", { status: "unknown" })],
     { serving: "c1", released: "a1" },
   ],
-])("%s", (_, before, after, expected) => {
+])("reload: %s", (_, before, after, expected) => {
   const [state, released] = reload(before, after);
   expect({ serving: names(serving(state)), released: names(released) }).toEqual(expected);
 });
 
-test("after its verification a version takes over, whatever was found", () => {
+test("a new version serves after its verification, whatever the result", () => {
   const [state] = reload([a1], [a2]);
   const [next, released] = finishVerification(state, a2);
   expect([names(serving(next)), names(released)]).toEqual(["a2", "a1"]);
   expect(finishVerification(next, a2)).toEqual([next, []]);
 });
 
-test("a version that gives up a contract is kept until another driver has it", () => {
+test("an old version with a contract that its successor drops serves until another driver serves the contract", () => {
   const both = version("a1", "read list");
   const c1 = version("c1", "list", { status: "unknown" });
   const [state] = reload([both], [a2, c1]);
@@ -106,7 +106,7 @@ test("a version that gives up a contract is kept until another driver has it", (
   expect([names(serving(afterBoth)), names(released)]).toEqual(["a2 c1", "a1"]);
 });
 
-test("of two changes the last counts, and the version that served is kept", () => {
+test("of two changes the last one wins, and the old version serves until then", () => {
   const [first] = reload([], [a1]);
   const [second] = addVersion(first, a2, true);
   const a3 = version("a3", "read", { status: "unknown" });
@@ -115,13 +115,13 @@ test("of two changes the last counts, and the version that served is kept", () =
   expect(servingAs(third, "a")).toBe(a1);
 });
 
-test("a removed driver goes with its predecessor", () => {
+test("removing a driver also releases its predecessor", () => {
   const [state] = reload([a1], [a2]);
   const [next, released] = removeDriver(state, "a");
   expect([names(serving(next)), names(released)]).toEqual(["", "a2 a1"]);
 });
 
-test("when the predecessors are closed, the current versions serve", () => {
+test("when the predecessors are released, the current versions serve", () => {
   const [state]: readonly [HandOver<Version>, unknown] = reload([a1], [a2]);
   const [next, released] = releaseAll(state);
   expect([names(serving(next)), names(released)]).toEqual(["a2", "a1"]);

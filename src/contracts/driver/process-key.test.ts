@@ -8,7 +8,7 @@ import type { DriverHooks } from "./bound-tool.ts";
 const keys = (one: ReturnType<typeof driver>, hooks?: DriverHooks): number =>
   new Set(["ann", "bob"].map((userId) => processKey(one, { userId }, hooks))).size;
 
-test("everybody, unless there are secrets or logins, declared or in code", () => {
+test("callers share a process unless the driver has secrets or logins, in its file or in code", () => {
   expect(keys(driver())).toBe(1);
   expect(keys(driver(), { buildArguments: () => ({}) })).toBe(1);
   expect(keys(driver(), { login: async () => ({ ok: true }) })).toBe(2);

@@ -66,8 +66,8 @@ function later(): {
 const next = driver({ version: "1.1.0" });
 const lists = driver({ id: "lists-mcp", implements: [binding({ tool: "fs-list" })] });
 
-describe("in the place of other contracts", () => {
-  test("each driver serves once it was verified, and the version before it until then", async () => {
+describe("a take-over by new contracts", () => {
+  test("a new driver serves after its verification, and its earlier version until then", async () => {
     const old = await server("old");
     const before = await open([driver(), lists], () => old);
     const { coming, come } = later();
@@ -89,19 +89,22 @@ describe("in the place of other contracts", () => {
   test.each([
     ["does not fit", [tool({ inputSchema: object({ other: TEXT }) })], "refused"],
     ["does not start", undefined, "unreachable"],
-  ])("one that %s takes its place all the same, once that is known", async (_, tools, state) => {
-    const before = await open([driver()], async () => server("old"));
-    const { coming, come, fail } = later();
-    const after = await open([next], () => coming, { before });
-    expect(await ask(after)).toBe("old");
-    if (tools === undefined) fail(new PortolanError("SERVER_START_FAILED", "no"));
-    else come(await server("new", tools));
-    await after.settled();
-    expect(serving(after)).toEqual([`files-mcp@1.1.0 ${state}`]);
-    expect(await ask(after)).toBe("tool_unavailable");
-  });
+  ])(
+    "a new driver that %s replaces the earlier version once the failure is known",
+    async (_, tools, state) => {
+      const before = await open([driver()], async () => server("old"));
+      const { coming, come, fail } = later();
+      const after = await open([next], () => coming, { before });
+      expect(await ask(after)).toBe("old");
+      if (tools === undefined) fail(new PortolanError("SERVER_START_FAILED", "no"));
+      else come(await server("new", tools));
+      await after.settled();
+      expect(serving(after)).toEqual([`files-mcp@1.1.0 ${state}`]);
+      expect(await ask(after)).toBe("tool_unavailable");
+    },
+  );
 
-  test("a driver that is gone serves until the one that has its contract now can", async () => {
+  test("a removed driver serves until the driver that now implements its contract is verified", async () => {
     const before = await open([driver(), lists], async () => server("old"));
     const { coming, come } = later();
     const successor = driver({ id: "successor-mcp" });
@@ -116,7 +119,7 @@ describe("in the place of other contracts", () => {
     expect(serving(after)).toEqual(["successor-mcp@1.0.0 verified"]);
   });
 
-  test("one that gives up a contract waits for the other that takes it", async () => {
+  test("a driver that drops a contract serves until the other driver for this contract is verified", async () => {
     const both = driver({ implements: [binding(), binding({ tool: "fs-list" })] });
     const before = await open([both], async () => server("old"));
     const { coming, come } = later();
@@ -129,7 +132,7 @@ describe("in the place of other contracts", () => {
     expect([await ask(after), await ask(after, "fs-list")]).toEqual(["quick", "new"]);
   });
 
-  test("another promise holds from when somebody keeps it, and one that is not declared any more is gone", async () => {
+  test("a changed contract applies once a verified driver serves it, and a removed contract is gone immediately", async () => {
     const before = await open([driver(), lists], async () => server("old"));
     const { coming, come } = later();
     const promised = contract({ version: "1.3.0", inputs: object({ path: TEXT, depth: TEXT }) });
@@ -144,7 +147,7 @@ describe("in the place of other contracts", () => {
     expect(result).toMatchObject({ value: "new" });
   });
 
-  test("rules hold at once", async () => {
+  test("policy rules apply immediately", async () => {
     const tagged = { policyTags: ["beta"] };
     const before = await open([driver(tagged)], async () => server("old"));
     const after = await open([driver({ ...next, ...tagged })], () => later().coming, {
@@ -154,7 +157,7 @@ describe("in the place of other contracts", () => {
     expect(await ask(after)).toBe("policy_violation");
   });
 
-  test("of two changes the last counts, and the first driver serves through both", async () => {
+  test("of two changes the last one wins, and the first driver serves until then", async () => {
     const old = await server("old");
     const first = await open([driver()], () => old);
     const [two, three] = [later(), later()];
@@ -170,7 +173,7 @@ describe("in the place of other contracts", () => {
     await vi.waitFor(() => expect([first.isHandingOver, second.isHandingOver]).toEqual([false, false]));
   });
 
-  test("a call that waits for approval is carried out by the driver that it was approved for", async () => {
+  test("a call that waits for approval is executed by the driver that it was approved for", async () => {
     const old = await server("old");
     const before = await open([driver()], () => old);
     const { coming, come } = later();
@@ -189,7 +192,7 @@ describe("in the place of other contracts", () => {
     await vi.waitFor(() => expect(before.isHandingOver).toBe(false));
   });
 
-  test("when those before are closed, the new ones serve, ready or not", async () => {
+  test("after the earlier contracts close, the new drivers serve, verified or not", async () => {
     const before = await open([driver()], async () => server("old"));
     const { coming, come } = later();
     const after = await open([next], () => coming, { before });
@@ -200,7 +203,7 @@ describe("in the place of other contracts", () => {
   });
 });
 
-test("a driver that is registered while others serve its contract does not keep their callers waiting", async () => {
+test("registering a driver does not delay calls while other drivers serve its contract", async () => {
   const { coming, come } = later();
   const old = await server("old");
   const contracts = await open([driver()], ({ version, id }) =>

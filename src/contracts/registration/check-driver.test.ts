@@ -22,7 +22,7 @@ function check(
   return { bound: bound.length, said: said.join("\n") };
 }
 
-test("a binding that fits is bound, with the least time and the dearest word on cost and retries", () => {
+test("a matching binding is bound, with the shortest timeout and the costs and retries of the binding", () => {
   const retry = { maxAttempts: 2, backoff: "fixed", initialMs: 1 } as const;
   const { bound, diagnostics } = checkDriver(
     driver({ timeoutMs: 4_000, retry, implements: [binding({ timeoutMs: 900, cost: { unitsPerCall: 3 } })] }),
@@ -33,17 +33,17 @@ test("a binding that fits is bound, with the least time and the dearest word on 
   expect(bound[0]).toMatchObject({ timeoutMs: 900, retry, cost: { unitsPerCall: 3, costClass: "trivial" } });
 });
 
-describe("which contract (D11)", () => {
+describe("the contract of a binding (D11)", () => {
   test.each([
     ["its id", "fs-read"],
     ["a path from the workspace", "./tools/fs-read/TOOL.md"],
     ["a folder", "tools/fs-read"],
     ["a path from the driver", "../../tools/fs-read/TOOL.md"],
-  ])("%s", (_, written) => {
+  ])("is found by %s", (_, written) => {
     expect(check({ tool: written })).toEqual({ bound: 1, said: "" });
   });
 
-  test("the id of the file counts, not the name of its folder", () => {
+  test("is found by the id in the file, not by the name of its folder", () => {
     const other = contract({
       id: "file.read",
       origin: { ...contract().origin, file: "tools/fs-read/TOOL.md" },
@@ -56,7 +56,7 @@ describe("which contract (D11)", () => {
     expect(bound[0]?.contract.id).toBe("file.read");
   });
 
-  test("none, or one of another version", () => {
+  test("is missing, or has a version outside of the range", () => {
     expect(check({ tool: "fs-raed" }).said).toContain(
       'the contract fs-raed does not exist or has errors | Did you mean "fs-read"?',
     );
@@ -65,13 +65,13 @@ describe("which contract (D11)", () => {
     );
   });
 
-  test("of several versions, the newest that is served", () => {
+  test("is the newest version in the range", () => {
     const all = ["1.0.0", "1.5.0", "2.0.0"].map((version) => contract({ version }));
     expect(checkDriver(driver(), all, [tool()]).bound[0]?.contract.version).toBe("1.5.0");
   });
 });
 
-describe("narrowing and mapping", () => {
+describe("dropped and mapped fields", () => {
   const inputs = object({ path: TEXT, tail: { type: "integer" } }, ["path"]);
   const server = [tool({ inputSchema: object({ path: TEXT, tail: { type: "integer" } }, ["path"]) })];
   test.each<[string, Partial<Binding>, string]>([
@@ -106,20 +106,20 @@ describe("narrowing and mapping", () => {
       { timeoutMs: 6_000 },
       "timeout_override_ms is 6000, but the contract allows at most 5000",
     ],
-  ])("%s", (_, more, message) => {
+  ])("are checked: %s", (_, more, message) => {
     const { bound, said } = check(more, server, { inputs });
     expect(bound).toBe(0);
     expect(said).toContain(message);
   });
 
-  test("a required output cannot be dropped", () => {
+  test("cannot be a required output", () => {
     const outputs = object({ id: TEXT });
     expect(check({ dropOutputs: ["id"] }, server, { inputs, outputs }).said).toContain(
       'drop_outputs names "id"',
     );
   });
 
-  test("an output that the contract does not have is dropped in vain, which is reported", () => {
+  test("warn if the contract does not have the dropped output", () => {
     const outputs = object({ id: TEXT, note: TEXT }, ["id"]);
     const { bound, said } = check({ dropOutputs: ["nota"] }, server, { inputs, outputs });
     expect(bound).toBe(1);
@@ -129,7 +129,7 @@ describe("narrowing and mapping", () => {
     expect(check({ dropOutputs: ["x"] }, server, { inputs, outputs: { type: "object" } }).said).toBe("");
   });
 
-  test("parts of an input that no argument gets are reported", () => {
+  test("warn about parts of an input that no argument gets", () => {
     const at = object({ line: TEXT, column: TEXT, in: object({ file: TEXT, host: TEXT }) });
     const one = { inputs: object({ at }) };
     const lost = (mapping: Binding["mapping"], options: CheckOptions = {}) =>
@@ -144,14 +144,14 @@ describe("narrowing and mapping", () => {
     expect(lost({ line: { from: "at.line" } }, { hooks }).said).toBe("");
   });
 
-  test("mapping, then argument_mapping", () => {
+  test("apply mapping before argument_mapping", () => {
     const mapped = [tool({ inputSchema: { ...object({ file: TEXT }), additionalProperties: false } })];
     const { bound, said } = check({ mapping: { path: "p" }, argumentMapping: { p: "file" } }, mapped);
     expect({ bound, said }).toEqual({ bound: 1, said: "" });
   });
 });
 
-describe("the server's tool (D4)", () => {
+describe("the tool of the server (D4)", () => {
   const closed = (properties: object, required: string[]): object => ({
     ...object({ ...properties }, required),
     additionalProperties: false,
@@ -199,13 +199,13 @@ describe("the server's tool (D4)", () => {
       {},
       "object where string is expected | Matching paths: result_extract $.content.",
     ],
-  ])("%s", (_, served, more, message) => {
+  ])("is compared with the binding: %s", (_, served, more, message) => {
     const { bound, said } = check(more, [tool(served)]);
     expect(bound).toBe(0);
     expect(said).toContain(message);
   });
 
-  test("an input that the tool requires must always be there", () => {
+  test("must not require an input that the contract makes optional", () => {
     const inputs = object({ path: TEXT }, []);
     expect(check({}, [tool()], { inputs }).said).toContain(
       'In the contract, require "path" or give it a default.',
@@ -213,7 +213,7 @@ describe("the server's tool (D4)", () => {
     expect(check({}, [tool()], { inputs: object({ path: { ...TEXT, default: "." } }, []) }).bound).toBe(1);
   });
 
-  test("what is only unlikely is a warning, and the driver is bound", () => {
+  test("gives a warning for an unlikely mismatch, and the driver is bound", () => {
     const open = check({ argumentMapping: { path: "file" } }, [
       tool({ inputSchema: object({ path: TEXT }, []) }),
     ]);
@@ -223,7 +223,7 @@ describe("the server's tool (D4)", () => {
     });
   });
 
-  test("a result of which other things are declared is a warning that names them", () => {
+  test("gives a warning with the declared names if the outputSchema has other fields", () => {
     const note = object({ text: TEXT });
     const outputSchema = object({ note });
     const missing = check({}, [tool({ outputSchema })], { outputs: note });
@@ -237,7 +237,7 @@ describe("the server's tool (D4)", () => {
     expect(check({ resultExtract: "$.a" }, [tool({ outputSchema: { type: "object" } })]).said).toBe("");
   });
 
-  test("a path that begins in the MCP result is a warning, unless the tool declares such an output", () => {
+  test("gives a warning if result_extract starts in the MCP result, unless the outputSchema has such a field", () => {
     for (const resultExtract of ["$.content[0].text", "$.structuredContent.id"]) {
       const { bound, said } = check({ resultExtract });
       expect(bound).toBe(1);
@@ -250,7 +250,7 @@ describe("the server's tool (D4)", () => {
     expect(check({ resultExtract: "$.content[0]" }, [tool({ outputSchema })]).said).toBe("");
   });
 
-  test("a hostile schema cannot be compared, and says so", () => {
+  test("gives a warning if its schema is too large to compare", () => {
     const huge = { type: "object", enum: Array.from({ length: 200_000 }, String) };
     expect(check({}, [tool({ inputSchema: huge })])).toMatchObject({
       bound: 1,
@@ -258,7 +258,7 @@ describe("the server's tool (D4)", () => {
     });
   });
 
-  test("code takes the place of a mapping, and of its check", () => {
+  test("is not compared with a mapping that a hook replaces", () => {
     const odd = [tool({ inputSchema: object({ other: TEXT }), outputSchema: object({ x: TEXT }) })];
     expect(check({}, odd).bound).toBe(0);
     const hooks = {
@@ -269,7 +269,7 @@ describe("the server's tool (D4)", () => {
   });
 });
 
-test("execute must name exactly the contracts that are served", () => {
+test("execute must have exactly the contracts in implements", () => {
   const hooks = { execute: { "fs-write": async () => "" } };
   const { bound, said } = check({}, [tool()], {}, { hooks });
   expect(bound).toBe(0);
@@ -277,7 +277,7 @@ test("execute must name exactly the contracts that are served", () => {
   expect(said).toContain("fs-write, which implements does not have; execute lacks fs-read");
 });
 
-test("everything is said at once, with the place, and one broken binding refuses all", () => {
+test("reports all errors at once with positions, and one invalid binding refuses the whole driver", () => {
   const two = driver({
     implements: [
       binding({ toolName: "no_such" }),
@@ -301,14 +301,14 @@ test("everything is said at once, with the place, and one broken binding refuses
   });
 });
 
-test("the same contract twice", () => {
+test("a contract that two bindings of a driver implement is an error", () => {
   const twice = driver({ implements: [binding(), binding({ toolName: "other" })] });
   expect(checkDriver(twice, [contract()], undefined).diagnostics[0]?.message).toContain(
     "already served by the tool",
   );
 });
 
-test("a problem has the position of its field, or else of the entry", () => {
+test("a diagnostic has the position of its field, or else of its entry", () => {
   const text = `---
 name: A
 id: a-mcp

@@ -64,7 +64,7 @@ const bindings = (read: string, list: string): Binding[] => [
   binding({ tool: "fs-list", toolName: "list_directory", resultExtract: list }),
 ];
 
-test("the example is refused as it stands, and works with what the refusal says", async () => {
+test("the example of the specification is refused with a hint, and is verified after this correction", async () => {
   const folder = await mkdtemp(join(tmpdir(), "portolan-contracts-"));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));
   await writeFile(join(folder, "a.txt"), "hello");

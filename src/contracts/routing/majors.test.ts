@@ -34,7 +34,7 @@ async function open(...drivers: Driver[]): Promise<Contracts> {
   return contracts;
 }
 
-test("each is called by its major, and the newest by the id alone", async () => {
+test("id@major calls this major version, and the id alone calls the newest", async () => {
   const contracts = await open(one, two);
   const call = async (name: string, input: object): Promise<unknown> => {
     const { result, driver: by } = await contracts.call({ tool: name, input: { ...input } });
@@ -47,7 +47,7 @@ test("each is called by its major, and the newest by the id alone", async () => 
   expect(await call("fs-read@3", { file: "a" })).toBe("not_found");
 });
 
-test("a range over both serves only the one that it was made ready for", async () => {
+test("a driver with a range over both majors serves only the newest one that it matches", async () => {
   const both = driver({ ...two, implements: two.implements.map((each) => ({ ...each, tool: "fs-read" })) });
   const contracts = await open(both);
   expect(contracts.explain("fs-read@2")).toMatchObject({ selected: "two-mcp" });

@@ -53,7 +53,7 @@ const rejected = (resolution: ReturnType<typeof run>, phase: PhaseName): Record<
     ]),
   );
 
-test("one driver goes through all phases", () => {
+test("a single driver passes all phases", () => {
   const found = run([candidate("a")]);
   expect(found.selected).toBe("a");
   expect(found.phases.map(({ phase, kept }) => [phase, kept])).toEqual(
@@ -62,13 +62,13 @@ test("one driver goes through all phases", () => {
 });
 
 describe("1 candidates", () => {
-  test("nobody serves it", () => {
+  test("reports no_route if no driver serves the contract", () => {
     const other = candidate("a", { serves: { tool: "fs-write" } });
     expect(run([other]).error).toMatchObject({ code: "no_route", nearest: [] });
     expect(run([other]).phases[0]).toEqual({ phase: "candidates", kept: [], rejected: [] });
   });
 
-  test("the contract's version, its kinds, and inputs that are left out", () => {
+  test("rejects a wrong contract version, a forbidden kind and a driver that drops a given input", () => {
     const one = contract({ driverConstraints: { forbid: ["cli"], requireKind: ["mcp", "http"] } });
     const found = run(
       [
@@ -89,7 +89,7 @@ describe("1 candidates", () => {
     });
   });
 
-  test("left with nobody by inputs alone, it names them (D17)", () => {
+  test("names the inputs if all drivers are rejected because of them (D17)", () => {
     const narrow = candidate("a", { serves: { dropInputs: ["tail"] } });
     expect(run([narrow], { inputs: ["path", "tail"] }).error).toMatchObject({
       code: "input_unsupported",
@@ -117,17 +117,25 @@ describe("2 capability", () => {
     ["of the wrong version", { server: unavailable("0.4", "version_mismatch") }, "version_mismatch", "0.4"],
     ["not logged in", { auth: "unauthed" }, "auth_required", "the user is not logged in"],
     ["expired", { auth: "expired" }, "auth_required", "its login has expired"],
-    ["ill", { health: "failed" }, "tool_unavailable", "its health check failed"],
-    ["not seen for long", { health: "stale" }, "tool_unavailable", "its last health check is too old"],
-  ])("%s", (_, status, code, reason) => {
+    ["unhealthy", { health: "failed" }, "tool_unavailable", "its health check failed"],
+    [
+      "with a last health check that is too old",
+      { health: "stale" },
+      "tool_unavailable",
+      "its last health check is too old",
+    ],
+  ])("rejects a driver: %s", (_, status, code, reason) => {
     const found = run([candidate("a", { status })]);
     expect(found.error).toMatchObject({ code, nearest: [{ driver: "a", phase: "capability", reason }] });
     expect(run([candidate("a", { status }), candidate("b")]).selected).toBe("b");
   });
 
-  test.each(["unknown", "logging-in", "authed"] as const)("%s is not rejected", (auth) => {
-    expect(run([candidate("a", { status: { auth } })]).selected).toBe("a");
-  });
+  test.each(["unknown", "logging-in", "authed"] as const)(
+    "does not reject a driver with the login state %s",
+    (auth) => {
+      expect(run([candidate("a", { status: { auth } })]).selected).toBe("a");
+    },
+  );
 
   test.each<[string, Partial<DriverStatus>, { alone: string; verifyFirst?: true; beside: string }]>([
     ["verified", {}, { alone: "a", beside: "a" }],
@@ -139,7 +147,7 @@ describe("2 capability", () => {
     ["unverified", { server: { kind: "unverified" } }, { alone: "a", verifyFirst: true, beside: "a" }],
     ["not health-checked", { isHealthChecked: false }, { alone: "a", verifyFirst: true, beside: "a" }],
     ["retry due", { server: RETRY_DUE }, { alone: "a", beside: "z" }],
-  ])("tier of a driver that is %s", (_, status, { alone, verifyFirst, beside }) => {
+  ])("ranks a driver that is %s", (_, status, { alone, verifyFirst, beside }) => {
     const one = candidate("a", { status });
     expect(run([one])).toMatchObject({ selected: alone });
     expect(run([one]).verifyFirst).toBe(undefined);
@@ -149,11 +157,11 @@ describe("2 capability", () => {
     expect(isRetried).toBe(beside === "z");
   });
 
-  test("to log in, nobody needs to be logged in", () => {
+  test("does not reject a driver without a login if the request is only a login", () => {
     expect(run([candidate("a", { status: { auth: "unauthed" } })], { loginOnly: true }).selected).toBe("a");
   });
 
-  test("of several reasons, the one that somebody can do something about", () => {
+  test("of several reasons, reports the one that a user can correct", () => {
     const found = run([
       candidate("a", { status: { auth: "unauthed" } }),
       candidate("b", { status: { server: refused("no such tool") } }),
@@ -168,7 +176,7 @@ describe("3 policy", () => {
     candidate("b", { policyTags: ["cloud"] }),
     candidate("none"),
   ];
-  test("one tag of the allowlist is enough, and untagged drivers are left out (D22)", () => {
+  test("one tag of the allowlist is enough, and drivers without tags are rejected (D22)", () => {
     const found = run(tagged, {}, { allowTags: ["pii-safe"] });
     expect(found.phases[2]?.kept).toEqual(["a"]);
     expect(rejected(found, "policy")).toEqual({
@@ -177,14 +185,14 @@ describe("3 policy", () => {
     });
   });
 
-  test("a denied tag outweighs an allowed one, and case counts", () => {
+  test("a denied tag wins over an allowed tag, and tags are case-sensitive", () => {
     expect(run(tagged, {}, { allowTags: ["pii-safe"], denyTags: ["eu"] }).error?.code).toBe(
       "policy_violation",
     );
     expect(run(tagged, {}, { allowTags: ["PII-safe"] }).error?.code).toBe("policy_violation");
   });
 
-  test("a region must be named, or be global (D19)", () => {
+  test("a driver needs the region of the request, or global (D19)", () => {
     const drivers = [
       candidate("eu", { region: ["eu-west-1"] }),
       candidate("us", { region: ["us"] }),
@@ -208,11 +216,11 @@ describe("3 policy", () => {
 });
 
 describe("4 pin", () => {
-  test("the pinned one, though it is not the best", () => {
+  test("selects the pinned driver, although it has a lower rank", () => {
     expect(run([candidate("a"), candidate("b")], { pin: "b" }).selected).toBe("b");
   });
 
-  test("or nobody, with the reason of the phase that turned it away", () => {
+  test("reports the phase that rejected the pinned driver", () => {
     const found = run(
       [candidate("a"), candidate("b", { policyTags: ["cloud"] })],
       { pin: "b" },
@@ -230,7 +238,7 @@ describe("4 pin", () => {
 
 describe("5 rank", () => {
   const order = (...drivers: Candidate[]): readonly string[] => run(drivers).phases[4]?.kept ?? [];
-  test("what the contract prefers comes first, if it is left", () => {
+  test("defaultImplementation of the contract comes first, unless it was rejected", () => {
     const one = contract({ defaultImplementation: "z" });
     const drivers = [candidate("a", { serves: { cost: { unitsPerCall: 0 } } }), candidate("z")];
     expect(run(drivers, { contract: one }).selected).toBe("z");
@@ -239,7 +247,7 @@ describe("5 rank", () => {
     ).toBe("a");
   });
 
-  test("then the price, and a price before a class (D18)", () => {
+  test("then the lowest price, and a price before a cost class (D18)", () => {
     expect(
       order(
         candidate("dear", { serves: { cost: { costClass: "expensive" } } }),
@@ -251,7 +259,7 @@ describe("5 rank", () => {
     ).toEqual(["two", "nine", "free", "metered", "dear"]);
   });
 
-  test("then the kind", () => {
+  test("then the kind of the driver", () => {
     const kinds: DriverKind[] = ["cli", "mcp", "http", "sdk", "builtin"];
     expect(order(...kinds.map((kind) => candidate(kind, { kind })))).toEqual([
       "builtin",
@@ -262,7 +270,7 @@ describe("5 rank", () => {
     ]);
   });
 
-  test("then who was well last, then the alphabet", () => {
+  test("then the most recently healthy driver, then alphabetical order", () => {
     expect(
       order(
         candidate("c"),
@@ -273,7 +281,7 @@ describe("5 rank", () => {
     ).toEqual(["d", "b", "a", "c"]);
   });
 
-  test("is the same whatever order drivers come in", () => {
+  test("does not depend on the order of the drivers", () => {
     const drivers = ["a", "b", "c", "d"].map((id, index) =>
       candidate(id, {
         serves: { cost: index % 2 === 0 ? { unitsPerCall: index } : {} },
@@ -317,8 +325,8 @@ test("every driver that serves the contract is kept or rejected with a reason, i
   );
 });
 
-describe("a kept resolution", () => {
-  test("is asked for by contract, pin, region, caller and the inputs that matter", () => {
+describe("the route cache", () => {
+  test("has an entry for each contract, pin, region, caller and set of relevant inputs", () => {
     let asked = 0;
     const drivers = [candidate("a", { serves: { dropInputs: ["tail"] } }), candidate("b")];
     const [one, other] = [contract(), contract({ version: "2.0.0" })];
@@ -351,7 +359,7 @@ describe("a kept resolution", () => {
     expect(ask({})).toBe("anew");
   });
 
-  test("many callers are forgotten before they fill the memory", () => {
+  test("removes old callers before it needs too much memory", () => {
     let asked = 0;
     const routes = new RouteCache({
       policy: {},

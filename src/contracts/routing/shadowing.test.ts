@@ -1,4 +1,4 @@
-// A cheap driver that cannot serve beside an expensive one that can: no call is lost to the cheap one.
+// A cheap driver that cannot serve next to an expensive one that can: no call fails because of the cheap one.
 
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import {
@@ -58,7 +58,7 @@ async function askUntil(contracts: Contracts, happened: () => void): Promise<unk
   return [...new Set(answers)];
 }
 
-describe("one that failed", () => {
+describe("a cheaper driver that failed", () => {
   test.each(["eager", "lazy"] as const)("is verified again in the background, %s", async (probe) => {
     const good = await server("dear");
     const mended = await server("cheap");
@@ -84,7 +84,7 @@ describe("one that failed", () => {
     expect(await ask(contracts)).toBe("cheap");
   });
 
-  test("and has nobody beside it is tried by the call", async () => {
+  test("is tried by the call if it is the only driver", async () => {
     const mended = await server("cheap");
     let broken = true;
     const contracts = await open([cheap()], async () => {
@@ -98,7 +98,7 @@ describe("one that failed", () => {
   });
 
   test.each(["VERSION_MISMATCH", "PLATFORM_UNSUPPORTED"] as const)(
-    "with %s is never tried again, unless it is declared anew",
+    "with %s is never tried again until it is registered again",
     async (code) => {
       vi.useFakeTimers({ toFake: ["setTimeout"] });
       onTestFinished(() => void vi.useRealTimers());
@@ -123,7 +123,7 @@ describe("one that failed", () => {
     },
   );
 
-  test("whose tools cannot even be listed in time is left alone, too", async () => {
+  test("because of a timeout of tools/list gets no calls, either", async () => {
     const good = await server("dear");
     const bad = await serve({
       tools: [tool({ inputSchema: object({ other: TEXT }) })],
@@ -142,7 +142,7 @@ describe("one that failed", () => {
   });
 });
 
-describe("one without its secret", () => {
+describe("a cheaper driver without its secret", () => {
   const endpoint = { transport: "stdio", command: "x", env: { K: "${secrets.API_KEY}" } } as const;
   const needy = cheap({ endpoint });
   const secretsOf = (tool_: string | undefined, value: () => string | undefined): SecretGrants =>
@@ -164,7 +164,7 @@ describe("one without its secret", () => {
     ["no value", "fs-read", "auth_required"],
     ["no entry", undefined, "unauthorised"],
     ["no grant", "another-tool", "unauthorised"],
-  ])("(%s) leaves the call to another, and says why", async (_, granted, code) => {
+  ])("(%s) is rejected with the reason, and another driver serves the call", async (_, granted, code) => {
     const secrets = secretsOf(granted, () => undefined);
     const contracts = await openWith(secrets, [needy, dear]);
     const { selected, phases } = contracts.explain("fs-read") ?? {};
@@ -176,7 +176,7 @@ describe("one without its secret", () => {
     expect(await ask(alone)).toBe(code);
   });
 
-  test("serves once the value is set: at once where nobody else can, soon where somebody can", async () => {
+  test("serves after the value is set: immediately if it is the only driver, else soon", async () => {
     const values: string[] = [];
     const secrets = secretsOf("fs-read", () => values[0]);
     const contracts = await openWith(secrets, [needy, dear]);
@@ -189,7 +189,7 @@ describe("one without its secret", () => {
     expect(await ask(contracts)).toBe("cheap");
   });
 
-  test("by role is another question for each who asks", async () => {
+  test("is selected only for callers whose role has the grant", async () => {
     const access = { reveal: [], bind: [{ role: "admin" }], rotate: [] };
     const secrets = new SecretGrants([secret({ access })], async () => "v");
     const contracts = await openWith(secrets, [needy, dear]);
@@ -198,10 +198,10 @@ describe("one without its secret", () => {
   });
 });
 
-describe("one that is not well", () => {
+describe("a cheaper driver that is unhealthy", () => {
   const healthCheck = { method: "exec", command: "check", timeoutMs: 500 } as const;
 
-  test.each(["eager", "lazy"] as const)("is asked before the first call goes to it, %s", async (probe) => {
+  test.each(["eager", "lazy"] as const)("is health-checked before its first call, %s", async (probe) => {
     const both = { "cheap-mcp": await server("cheap"), "dear-mcp": await server("dear") };
     const run = vi.fn(async () => ({ exitCode: 1 }));
     const contracts = await open([cheap({ healthCheck }), dear], ({ id }) => both[id as keyof typeof both], {
@@ -218,7 +218,7 @@ describe("one that is not well", () => {
     expect(phases?.[1]).toMatchObject({ rejected: [{ driver: cheap().id, code: "tool_unavailable" }] });
   });
 
-  test("without anybody to ask again is asked again after a while", async () => {
+  test("and the only driver is health-checked again after a while", async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const own = await server("cheap");

@@ -45,7 +45,7 @@ describe("prompts (D24)", () => {
     { name: "sum", integrateAs: "skill_block", skillRef: "./skills/summarize/SKILL.md" },
     { name: "plain", integrateAs: "raw", description: "As it is." },
   ] as const;
-  test("are blocks of a skill, or as they are", async () => {
+  test("have the prefix of their skill, or their own name", async () => {
     const { upstream } = await healthy({
       prompts: [{ name: "sum", arguments: [{ name: "text" }] }, { name: "plain" }, { name: "hidden" }],
     });
@@ -62,7 +62,7 @@ describe("prompts (D24)", () => {
     ).rejects.toMatchObject({ code: "PROMPT_NOT_FOUND" });
   });
 
-  test("of a skill have its own name, and are not there without it", async () => {
+  test("of a skill have the name in the skill file, and are not listed without this file", async () => {
     const { upstream } = await healthy();
     const [{ skillRef }] = prompts;
     const names = async (skill: string | null): Promise<unknown[]> => {
@@ -75,7 +75,7 @@ describe("prompts (D24)", () => {
     expect(await names(null)).toEqual(["plain"]);
   });
 
-  test("and resources are written down, without the address", async () => {
+  test("and resources are written to the audit log without the URI", async () => {
     const events: AuditEvent[] = [];
     const { upstream } = await healthy();
     const resources = [
@@ -107,7 +107,7 @@ describe("prompts (D24)", () => {
     expect(JSON.stringify(events)).not.toMatch(/secret|file:/);
   });
 
-  test("of a driver that the policy denies are not there", async () => {
+  test("of a driver that the policy denies are not listed", async () => {
     const { upstream } = await healthy();
     const { contracts } = await open([driver({ prompts, policyTags: ["x"] })], async () => upstream, {
       policy: { denyTags: ["x"] },
@@ -116,7 +116,7 @@ describe("prompts (D24)", () => {
   });
 });
 
-describe("what the server does not have", () => {
+describe("a prompt or resource that the server does not have", () => {
   const places = { line: 7, column: 3 };
   const own = driver({
     origin: { file: "DRIVER.md", line: 1, column: 1, format: "driver", places: { "prompt:plian": places } },
@@ -140,7 +140,7 @@ describe("what the server does not have", () => {
     ];
   };
 
-  test("is reported, with the existing names, and not offered", async () => {
+  test("is reported with the existing names, and is not listed", async () => {
     const { upstream } = await healthy();
     const { contracts, diagnostics } = await open([own], async () => upstream);
     expect(contracts.status()).toMatchObject([{ server: "verified" }]);
@@ -156,7 +156,7 @@ describe("what the server does not have", () => {
     ]);
   });
 
-  test("is everything, where it has no prompts and resources at all", async () => {
+  test("is not listed if the server has neither prompts nor resources", async () => {
     const { upstream } = await healthy();
     const bare = Object.create(upstream, {
       request: { value: upstream.request.bind(upstream) },
@@ -177,7 +177,7 @@ describe("resources (D23)", () => {
   const read = async (contracts: Contracts, uri: string): Promise<JsonObject> =>
     contracts.request({ method: "resources/read", params: { uri } });
 
-  test("are references of a kind of their own, checked against the sandbox before they leave", async () => {
+  test("have their own URI scheme, and a URI is checked against the sandbox before it is sent", async () => {
     const asked: string[] = [];
     const { upstream } = await healthy({
       read: (uri) => (asked.push(uri), { contents: [{ uri, text: "it" }] }),
@@ -219,7 +219,7 @@ describe("resources (D23)", () => {
     expect(asked).toEqual(["file:///notes/a.txt", "note://today", "file:///b", "file:///b", "file:///b"]);
   });
 
-  test("a kind belongs to one driver, and not to one of every host's", async () => {
+  test("of one ref_kind_id belong to one driver, and a built-in kind is refused", async () => {
     const { upstream } = await healthy();
     const own = (id: string, refKindId: string): Driver =>
       driver({ id, resources: [{ uriTemplate: "x:{y}", integrateAs: "ref_kind", refKindId }] });
@@ -235,7 +235,7 @@ describe("resources (D23)", () => {
   });
 });
 
-describe("rules (the policy phase, and the pin)", () => {
+describe("policy rules and pins for prompts and resources", () => {
   const prompts = [{ name: "sum", integrateAs: "raw" }] as const;
   const [eu, us] = ["eu-west-1", "us-east-1"].map((region) =>
     driver({
@@ -253,7 +253,7 @@ describe("rules (the policy phase, and the pin)", () => {
   const ask = (contracts: Contracts, method: string, params: JsonObject, meta: JsonObject) =>
     contracts.request({ method, params: { ...params, _meta: meta } });
 
-  test("lists are those of the caller, who gets what is left of two of one name", async () => {
+  test("apply to the lists of each caller, and the first allowed driver with a name is listed", async () => {
     const contracts = await twins();
     const of = async (meta: JsonObject): Promise<unknown> => {
       const { prompts: listed } = await ask(contracts, "prompts/list", {}, meta);
@@ -271,7 +271,7 @@ describe("rules (the policy phase, and the pin)", () => {
     expect(await of({ [CONTEXT_META.region]: "ap-south-1" })).toEqual([[], []]);
   });
 
-  test("the one that serves is one that may, and the reason tells why nobody does", async () => {
+  test("select an allowed driver, and the error says why no driver is allowed", async () => {
     const events: AuditEvent[] = [];
     const { upstream } = await healthy();
     const { contracts } = await open([eu, us], async () => upstream, { audit: (one) => events.push(one) });
@@ -299,7 +299,7 @@ describe("rules (the policy phase, and the pin)", () => {
 });
 
 describe("completion", () => {
-  test("of a server that has none is empty, and a reference to nothing is wrong", async () => {
+  test("is empty for a server without completion, and fails for an unknown reference", async () => {
     const { upstream } = await healthy();
     const prompts = [{ name: "sum", integrateAs: "raw" }] as const;
     const { contracts } = await open([driver({ prompts })], async () => upstream);
@@ -330,7 +330,7 @@ describe("subscriptions", () => {
     return heard;
   };
 
-  test("are asked for once however many want them, and dropped with the last", async () => {
+  test("of several clients are sent to the server once, and end with the last client", async () => {
     const server = await healthy();
     const { contracts } = await open([driver({ resources })], async () => server.upstream);
     const heard = heardBy(contracts);
@@ -349,7 +349,7 @@ describe("subscriptions", () => {
     expect(heard).toEqual([uri, uri]);
   });
 
-  test("go to the server that is started next when one has ended for good", async () => {
+  test("move to the next process if a server ended", async () => {
     const servers = [await healthy(), await healthy()];
     const [first, second] = servers as [(typeof servers)[0], (typeof servers)[0]];
     let { upstream } = first;
@@ -363,7 +363,7 @@ describe("subscriptions", () => {
     expect(heard).toEqual([uri]);
   });
 
-  test("move with the contracts to those that take their place, and stay theirs to give up", async () => {
+  test("move to the contracts that replace these, and can still be released", async () => {
     const [first, second] = [await healthy(), await healthy()];
     const before = await open([driver({ resources })], async () => first.upstream);
     const release = await before.contracts.subscribe(uri);
@@ -377,7 +377,7 @@ describe("subscriptions", () => {
     await vi.waitFor(() => expect(second.subscribed).toEqual([]));
   });
 
-  test("return to where they were when what was to take the place is given up", async () => {
+  test("move back if the new contracts close", async () => {
     const [first, second] = [await healthy(), await healthy()];
     const before = await open([driver({ resources })], async () => first.upstream);
     const heard = heardBy(before.contracts);
@@ -390,7 +390,7 @@ describe("subscriptions", () => {
     expect(heard).toEqual([uri]);
   });
 
-  test("of what a driver has for each user apart are refused, and so is what nobody has or nobody may see", async () => {
+  test("are refused for a driver with one process per user, an unknown resource and a denied one", async () => {
     const { upstream } = await healthy();
     const env = { K: "${secrets.API_KEY}" };
     const own = driver({ resources, endpoint: { transport: "stdio", command: "x", env } });

@@ -9,13 +9,16 @@ const offered = [
   },
 ] as unknown as OfferedResource[];
 
-test.each(["a", "a/b.txt", "a..b/.hidden", "...", "a%20b"])("%s is of the template", (path) => {
-  expect(findResource(`mcp_files:files://pub/${path}`, offered).uri).toBe(`files://pub/${path}`);
-});
+test.each(["a", "a/b.txt", "a..b/.hidden", "...", "a%20b"])(
+  "findResource accepts %s below the template",
+  (path) => {
+    expect(findResource(`mcp_files:files://pub/${path}`, offered).uri).toBe(`files://pub/${path}`);
+  },
+);
 
 test.each([
   ...["..", "../x", "a/../../x", "a/./x", "a/..", "..\\x", "%2e%2e/x", ".%2E/x", "%252e%252e/x"],
   ...["a%2fb", "..%2Fx", "a%5Cb", "a%252fb"],
-])("%s leads out of the template", (path) => {
+])("findResource refuses %s, which leaves the folder of the template", (path) => {
   expect(() => findResource(`mcp_files:files://pub/${path}`, offered)).toThrow("is not of the form");
 });

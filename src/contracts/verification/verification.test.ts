@@ -86,7 +86,7 @@ test.each<Row>([
   ["a verified process is used", of(VERIFIED), acquired(false), VERIFIED, []],
   ["a refused process is not compared again", of(REFUSED), acquired(false), REFUSED, []],
   ["callers share a comparison", of(verifying(VERIFIED)), acquired(false), verifying(VERIFIED), []],
-  ["another process is compared anew", of(VERIFIED), acquired(true), verifying(VERIFIED), [COMPARE]],
+  ["another process is compared again", of(VERIFIED), acquired(true), verifying(VERIFIED), [COMPARE]],
   ["after a failed list", of(STOPPED), acquired(false), verifying(STOPPED), [COMPARE]],
   ["after a restart", of(RETRY_DUE), acquired(false), verifying(RETRY_DUE), [COMPARE]],
   ["changed lists", of(VERIFIED), { type: "listsChanged" }, verifying(VERIFIED), [COMPARE]],
@@ -106,7 +106,13 @@ test.each<Row>([
     verifying(VERIFIED, 2),
     [],
   ],
-  ["a failed one too", of(verifying(VERIFIED, 2)), comparisonFailed(), verifying(VERIFIED, 2), []],
+  [
+    "a failure of an earlier comparison does not count",
+    of(verifying(VERIFIED, 2)),
+    comparisonFailed(),
+    verifying(VERIFIED, 2),
+    [],
+  ],
   [
     "a match of a server that ended meanwhile",
     of(verifying(UNVERIFIED)),
@@ -199,7 +205,7 @@ test.each<Row>([
     verifying(RETRY_DUE),
     [],
   ],
-  ["a final failure has no end", of(FINAL), { type: "pauseOver" }, FINAL, []],
+  ["a final failure does not end", of(FINAL), { type: "pauseOver" }, FINAL, []],
   ["the end of a pause that is over", of(VERIFIED), { type: "pauseOver" }, VERIFIED, []],
   [
     "a recheck without a result",
@@ -209,19 +215,19 @@ test.each<Row>([
     [pause(2_000)],
   ],
   ["a recheck with a result", of(VERIFIED), { type: "recheckEnded" }, VERIFIED, []],
-])("%s", (_, before, event, state, effects, more = {}) => {
+])("reduceVerification handles: %s", (_, before, event, state, effects, more = {}) => {
   const [after, done] = reduceVerification(before, event);
   expect(after.state).toEqual(state);
   expect(done).toEqual(effects);
   expect(after).toMatchObject(more);
 });
 
-test("the pause of a refused server ends like any other", () => {
+test("the pause of a refused server ends in the state retryDue", () => {
   const [after] = reduceVerification(of(REFUSED_PAUSED), { type: "pauseOver" });
   expect(after.state).toMatchObject({ kind: "retryDue", fault: { reason: "no tool" } });
 });
 
-describe("faults", () => {
+describe("toServerFault", () => {
   test.each([
     [
       fail("upstream_error", "a-mcp: it broke"),
@@ -232,12 +238,12 @@ describe("faults", () => {
     [fail("unauthorised", "no"), { blame: "caller" }],
     [fail("timeout", "late"), { code: "tool_unavailable", blame: "unknown" }],
     [toFailure(new PortolanError("PLATFORM_UNSUPPORTED", "no")), { isFinal: true, blame: "server" }],
-  ])("%s", (failure, expected) => {
+  ])("converts %s", (failure, expected) => {
     expect(toServerFault(failure, "a-mcp")).toMatchObject(expected);
   });
 });
 
-test("in any order of events, a pause has a timer, a usable server was compared, and one comparison counts", () => {
+test("property: a pause has a timer, a usable server was compared, and only the latest comparison counts", () => {
   const event = fc.oneof(
     fc.constantFrom<VerificationEvent>(
       ...[acquired(true), acquired(false), LOST, FAILED, ended(true), ended(false), startFailed()],

@@ -17,7 +17,7 @@ function shown({ diagnostics }: ClientFile): string[] {
   );
 }
 
-/** One entry in a file of its own, so that its first character stands in line 1, column 21. */
+/** A file with one entry, whose first character is in line 1, column 21. */
 function entry(json: string): ClientFile {
   return read(`{"mcpServers":{"a":${json}}}`);
 }
@@ -40,13 +40,13 @@ test.each([
   ['{"type":"http","command":"x","url":"https://x/mcp"}', "http"],
   ['{"command":"x"}', "stdio"],
   ['{"executable":"x"}', "stdio"],
-])("%s is %s", (json, transport) => {
+])("the transport of %s is %s", (json, transport) => {
   const found = entry(json);
   expect(found.servers[0]?.endpoint.transport).toBe(transport);
   expect(shown(found)).toEqual([]);
 });
 
-test("a command is a text or a list, with arguments of any simple kind", () => {
+test("command can be a string or a list, and args accepts numbers and booleans", () => {
   expect(entry('{"command":["npx","-y"],"args":["x",8080,true]}').servers[0]?.endpoint).toEqual({
     transport: "stdio",
     command: "npx",
@@ -64,7 +64,7 @@ test.each([
   ['{"command":"x","enabled":false}', false],
   ['{"command":"x","enabled":true,"disabled":true}', false],
   ['{"command":"x","disabled":false}', true],
-])("%s is on: %s", (json, enabled) => {
+])("%s sets enabled to %s", (json, enabled) => {
   expect(entry(json).servers[0]?.enabled).toBe(enabled);
 });
 
@@ -117,13 +117,13 @@ test.each([
   ],
   ['{"url":"https://x","headers":{"A B":"c"}}', "1:50 error headers: a header has an invalid name"],
   ['{"url":"https://x","headers":{"A":"b\\r\\nc"}}', "1:50 error headers: A contains a line break"],
-])("%s", (json, finding) => {
+])("%s: reports the error with its position", (json, finding) => {
   const found = entry(json);
   expect(shown(found)).toEqual([finding]);
   expect(found.servers).toEqual([]);
 });
 
-test("all faults of an entry are told, and the other entries stay", () => {
+test("reports all errors of an entry, and still reads the other entries", () => {
   const found = read(`{
   "mcpServers": {
     "bad": { "command": 1, "args": {}, "env": { "A": {} }, "enabled": "no" },
@@ -162,13 +162,13 @@ test.each([
     '{"command":"x","env":{"A":"a$${B}"}}',
     "1:42 warning a $ directly before a reference makes the reference plain text | Put the $ elsewhere.",
   ],
-])("%s is read with a warning", (json, finding) => {
+])("reads %s with a warning", (json, finding) => {
   const found = entry(json);
   expect(shown(found)).toEqual([finding]);
   expect(found.servers).toHaveLength(1);
 });
 
-test("after a break in the grammar only what stands before it is read", () => {
+test("after a syntax error, reads only the servers before it", () => {
   const found = read(`{
   "mcpServers": {
     "one": { "command": "x" },
@@ -182,7 +182,7 @@ test("after a break in the grammar only what stands before it is read", () => {
   ]);
 });
 
-test("names: legal ones stay, others are made legal, and no two become one", () => {
+test("keeps valid names, replaces invalid characters, and keeps all aliases unique", () => {
   const found = read(`{ "mcpServers": {
   "a b": { "command": "1" },
   "a_b": { "command": "2" },
@@ -206,7 +206,7 @@ test("names: legal ones stay, others are made legal, and no two become one", () 
   expect(new Set(found.servers.map(({ alias }) => alias)).size).toBe(6);
 });
 
-test("the same name twice: the last counts, as it does for the client", () => {
+test("if a name occurs twice, uses the last entry, as the client does", () => {
   const found = read('{"mcpServers":{"a":{"command":"1"},"a":{"command":"2"}}}');
   expect(found.servers.map(({ endpoint }) => endpoint)).toEqual([{ transport: "stdio", command: "2" }]);
   expect(shown(found)).toEqual([
@@ -214,7 +214,7 @@ test("the same name twice: the last counts, as it does for the client", () => {
   ]);
 });
 
-test("keys that reach into objects are only names", () => {
+test("treats __proto__ and constructor as plain names", () => {
   const found = read(
     '{"mcpServers":{"__proto__":{"command":"x","env":{"__proto__":"y"}},"constructor":{"command":"z"}}}',
   );
@@ -222,7 +222,7 @@ test("keys that reach into objects are only names", () => {
   expect(Object.getPrototypeOf(found.servers[0]?.endpoint)).toBe(Object.prototype);
 });
 
-test("Claude Desktop ignores a file with a comma too many, so that is told", () => {
+test("warns about trailing commas and comments in the file of Claude Desktop, which ignores such a file", () => {
   const text = '{\n  "mcpServers": {\n    "a": { "command": "x" }, // note\n  },\n}\n';
   const warning =
     "3:30 warning Claude Desktop reads strict JSON and ignores a file with comments or trailing commas | Remove them.";
@@ -230,12 +230,12 @@ test("Claude Desktop ignores a file with a comma too many, so that is told", () 
   expect(shown(read(text, "cursor"))).toEqual([]);
 });
 
-test("a byte order mark moves nothing", () => {
+test("a byte order mark does not change positions", () => {
   const found = read('\uFEFF{"mcpServers":{"a":3}}');
   expect(shown(found)[0]).toMatch(/^1:16 /);
 });
 
-test("secrets that are written out are told by name, never by value", () => {
+test("reports plain-text secrets by name, never by value", () => {
   const secret = "ghp_16C7e42F292c6912E7710c838347Ae178B4a";
   const found = read(
     JSON.stringify(
@@ -281,7 +281,7 @@ test("secrets that are written out are told by name, never by value", () => {
   expect(JSON.stringify(found.diagnostics)).not.toContain(secret);
 });
 
-test("a fault in the grammar is told once, in the words of every other file", () => {
+test("reports a syntax error once, with the same message as for other files", () => {
   const told = (text: string, client: "claude-code" | "axle"): string[] =>
     read(text, client).diagnostics.map(({ message }) => message);
   expect(told('{"mcpServers": {"a": {"command": "x",, }}}', "claude-code")).toEqual([
@@ -292,7 +292,7 @@ test("a fault in the grammar is told once, in the words of every other file", ()
   ]);
 });
 
-test("faults never repeat what stands in the file", () => {
+test("diagnostics never repeat values of the file", () => {
   const secret = "s3cr3t-value-nobody-may-see";
   const texts = [
     `{"mcpServers":{"a":{"command":["${secret}"`,

@@ -11,7 +11,7 @@ function read(text: string, file: string, client?: ClientId, context: ClientCont
   return found;
 }
 
-/** Diagnostics on one line each: what a terminal would show. */
+/** Diagnostics on one line each, as in a terminal. */
 function shown({ diagnostics }: Pick<ClientFile, "diagnostics">): string[] {
   return diagnostics.map(
     ({ line, column, severity, message, hint }: Diagnostic) =>
@@ -19,7 +19,7 @@ function shown({ diagnostics }: Pick<ClientFile, "diagnostics">): string[] {
   );
 }
 
-test("Claude Code: a project's .mcp.json", () => {
+test("Claude Code: reads the .mcp.json of a project", () => {
   const found = read(
     `{
   "mcpServers": {
@@ -104,7 +104,7 @@ const CLAUDE_USER = `{
   }
 }`;
 
-test("Claude Code: the user's ~/.claude.json, with servers of this project", () => {
+test("Claude Code: reads the user's ~/.claude.json with the servers of the current project", () => {
   const found = read(CLAUDE_USER, "/home/me/.claude.json");
   expect(
     found.servers.map(({ alias, project, enabled, endpoint }) => [alias, project, enabled, endpoint]),
@@ -123,7 +123,7 @@ test("Claude Code: the user's ~/.claude.json, with servers of this project", () 
   ]);
 });
 
-test("Claude Code: two servers with different names and the same alias", () => {
+test("Claude Code: reports two servers whose different names give the same alias", () => {
   const text = JSON.stringify({
     mcpServers: { "my server": { command: "x" } },
     projects: { "/home/me/work": { mcpServers: { my_server: { command: "y" } } } },
@@ -137,7 +137,7 @@ test("Claude Code: two servers with different names and the same alias", () => {
   );
 });
 
-test("Claude Code: all projects when asked for", () => {
+test("Claude Code: reads the servers of all projects if the caller requests them", () => {
   const { servers } = read(CLAUDE_USER, "/home/me/.claude.json", undefined, { ...linux, projects: "all" });
   expect(servers.map(({ alias, project }) => [alias, project])).toEqual([
     ["memory", undefined],
@@ -148,7 +148,7 @@ test("Claude Code: all projects when asked for", () => {
   ]);
 });
 
-test("Claude Code on Windows: project paths with either slash and any case", () => {
+test("Claude Code on Windows: compares project paths without regard to slashes and case", () => {
   const text = JSON.stringify({ projects: { "C:/Users/Me/Work": { mcpServers: { a: { command: "x" } } } } });
   const { servers } = read(text, "C:\\Users\\me\\.claude.json", undefined, {
     home: "C:\\Users\\me",
@@ -158,7 +158,7 @@ test("Claude Code on Windows: project paths with either slash and any case", () 
   expect(servers.map(({ alias }) => alias)).toEqual(["a"]);
 });
 
-test("Claude Desktop: a shell keeps its own variables", () => {
+test("Claude Desktop: does not replace shell variables in arguments", () => {
   const found = read(
     `{
     "globalShortcut": "",
@@ -186,7 +186,7 @@ test("Claude Desktop: a shell keeps its own variables", () => {
   ]);
 });
 
-test("Cursor: variables of the editor, and those of other clients", () => {
+test("Cursor: reads its own variables and those of other clients", () => {
   const found = read(
     `{
   "mcpServers": {
@@ -232,7 +232,7 @@ test("Cursor: variables of the editor, and those of other clients", () => {
   ]);
 });
 
-test("Cursor: in the user's file the workspace is the folder the user works in", () => {
+test("Cursor: in the user's file, workspaceFolder is the working folder", () => {
   const text = '{"mcpServers":{"a":{"command":"x","args":["${workspaceFolder}"],"cwd":"sub"}}}';
   expect(read(text, "/home/me/.cursor/mcp.json").servers[0]?.endpoint).toEqual({
     transport: "stdio",
@@ -254,7 +254,7 @@ test("Cursor: in the user's file the workspace is the folder the user works in",
   });
 });
 
-test("Windsurf: serverUrl, files and switches", () => {
+test("Windsurf: reads serverUrl, file references, disabled servers and disabled tools", () => {
   const found = read(
     `{
   "mcpServers": {
@@ -286,7 +286,7 @@ test("Windsurf: serverUrl, files and switches", () => {
   ]);
 });
 
-test("VS Code: servers, inputs, comments and trailing commas", () => {
+test("VS Code: reads servers, inputs, comments and trailing commas", () => {
   const found = read(
     `{
   // asked for once, kept by the editor
@@ -322,7 +322,7 @@ test("VS Code: servers, inputs, comments and trailing commas", () => {
   ]);
 });
 
-test("VS Code: mcpServers is read, and said to be the wrong place", () => {
+test("VS Code: reads mcpServers, with a warning that VS Code expects servers", () => {
   const found = read('{\n  "mcpServers": { "a": { "command": "x" } }\n}', "/repo/.vscode/mcp.json");
   expect(found.servers.map(({ alias }) => alias)).toEqual(["a"]);
   expect(shown(found)).toEqual([

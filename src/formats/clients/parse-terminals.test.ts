@@ -11,7 +11,7 @@ function read(text: string, file: string, client?: ClientId, context: ClientCont
   return found;
 }
 
-/** Diagnostics on one line each: what a terminal would show. */
+/** Diagnostics on one line each, as in a terminal. */
 function shown({ diagnostics }: Pick<ClientFile, "diagnostics">): string[] {
   return diagnostics.map(
     ({ line, column, severity, message, hint }: Diagnostic) =>
@@ -19,7 +19,7 @@ function shown({ diagnostics }: Pick<ClientFile, "diagnostics">): string[] {
   );
 }
 
-test("Codex: TOML tables, names of variables, time limits and lists of tools", () => {
+test("Codex: reads TOML tables, variable names, timeouts and lists of tools", () => {
   const found = read(
     `model = "gpt-5"
 # servers
@@ -82,7 +82,7 @@ disabled_tools = ["screenshot"]
   ]);
 });
 
-test("Codex: faults in TOML are placed, and its lines are not repeated", () => {
+test("Codex: reports the positions of TOML errors, and does not repeat the lines", () => {
   const wrong = read(
     '[mcp_servers.a]\ncommand = 3\n[mcp_servers.b]\ncommand = "x"\nenv_http_headers = { A = "sk secret" }\nbearer_token = "sk-verysecret"\n[mcp_servers.c]\nurl = "https://c.example"\nenv_http_headers = { A = "sk secret" }\n',
     "/home/me/.codex/config.toml",
@@ -100,7 +100,7 @@ test("Codex: faults in TOML are placed, and its lines are not repeated", () => {
   expect(JSON.stringify(broken.diagnostics)).not.toContain("sk-secret");
 });
 
-test("Gemini CLI: httpUrl and url, lists of names that are on or off", () => {
+test("Gemini CLI: reads httpUrl and url, and the lists of allowed and excluded servers", () => {
   const found = read(
     `{
   "theme": "Default",
@@ -150,7 +150,7 @@ test("Gemini CLI: httpUrl and url, lists of names that are on or off", () => {
   ]);
 });
 
-test("Gemini CLI on Windows: %NAME% as well", () => {
+test("Gemini CLI on Windows: also replaces %NAME%", () => {
   const text = '{"mcpServers":{"a":{"command":"x","env":{"T":"%TEMP%\\\\a 100%"}}}}';
   const windows = { home: "C:\\Users\\me", cwd: "C:\\w", platform: "win32" } as const;
   const file = "C:\\w\\.gemini\\settings.json";
@@ -162,7 +162,7 @@ test("Gemini CLI on Windows: %NAME% as well", () => {
   });
 });
 
-test("OpenCode: one list for the command, {env:} and {file:}, and both of its versions", () => {
+test("OpenCode: reads the command list, {env:} and {file:}, in both versions of the format", () => {
   const found = read(
     `{
   "$schema": "https://opencode.ai/config.json",
@@ -215,7 +215,7 @@ test("OpenCode: one list for the command, {env:} and {file:}, and both of its ve
   ]);
 });
 
-test("Axle: seed 002's list", () => {
+test("Axle: reads the list of servers under services", () => {
   const found = read(
     `provider: anthropic
 services:
@@ -261,7 +261,7 @@ services:
   ]);
 });
 
-test("all faults of an entry are found at once, also where its transport or its name is not known", () => {
+test("reports all errors of an entry at once, also if its transport or its name is unknown", () => {
   const found = read(
     `services:
   mcp:
@@ -289,7 +289,7 @@ test("all faults of an entry are found at once, also where its transport or its 
   ]);
 });
 
-test("what is no client's file is none", () => {
+test("returns nothing for a file that is not a client's config file", () => {
   for (const [text, file] of [
     ['{"name":"x","scripts":{"a":"b"},"dependencies":{}}', "/repo/package.json"],
     ['{"compilerOptions":{}}', "/repo/tsconfig.json"],
@@ -303,7 +303,7 @@ test("what is no client's file is none", () => {
     expect(parseClientFile(text, file, undefined, linux)).toBeUndefined();
 });
 
-test("a file whose place says what it is may be empty, or hold no servers", () => {
+test("accepts an empty file, or one without servers, at the known location of a client", () => {
   for (const file of ["/repo/.vscode/mcp.json", "/home/me/.gemini/settings.json", "/home/me/.claude.json"])
     for (const text of ["", "  \n", "{}", "\uFEFF{}", '{"mcpServers":{}}', '{"mcpServers":null}'])
       expect(read(text, file)).toMatchObject({ servers: [], diagnostics: [] });
@@ -316,7 +316,7 @@ test.each([
   ['{"mcp":{"a":{"type":"local","command":["x"]}}}', "/x/some.json", "opencode"],
   ['{"a":{"command":"x"},"b":{"url":"https://x"}}', "/x/some.json", "claude-code"],
   ['[mcp_servers.a]\ncommand="x"', "/x/some.toml", "codex"],
-])("%s is told by what it holds", (text, file, client) => {
+])("recognizes the client of %s by the content", (text, file, client) => {
   expect(read(text, file).client).toBe(client);
   expect(read(text, file).servers.length).toBeGreaterThan(0);
 });

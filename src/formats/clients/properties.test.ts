@@ -114,7 +114,7 @@ const server: fc.Arbitrary<WritableServer> = fc.record(
 );
 const servers = fc.uniqueArray(server, { selector: ({ alias }) => alias, maxLength: 4 });
 
-/** A client that has one source of values names it in its own way. */
+/** Turns each reference of the kind `any` into one of the kind `env`, because some clients do not distinguish these. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (_, item: unknown) =>
@@ -133,7 +133,7 @@ function comparable({ alias, endpoint, enabled, limits, allowTools, blockTools }
   return plain({ alias, endpoint, enabled, limits, allowTools, blockTools });
 }
 
-test.each(ids)("%s: what is written without a note is read back as it was", (id) => {
+test.each(ids)("%s: reads back each server that was written without a note", (id) => {
   fc.assert(
     fc.property(servers, (given) => {
       const { text: written, notes } = renderFor(id, given);
@@ -149,30 +149,33 @@ test.each(ids)("%s: what is written without a note is read back as it was", (id)
   );
 });
 
-test.each(ids)("%s: writing what was read changes nothing, and writing twice changes nothing", (id) => {
-  fc.assert(
-    fc.property(servers, servers, (first, second) => {
-      const file = FILES[id];
-      const start = renderFor(id, first).text;
-      const read = parseClientFile(start, file, id, context)?.servers ?? [];
-      expect(mergeInto(id, start, read, { ...context, file }).text).toBe(start);
-      const merged = mergeInto(id, start, second, { ...context, file }).text;
-      expect(mergeInto(id, merged, second, { ...context, file }).text).toBe(merged);
-      const again = parseClientFile(merged, file, id, context);
-      expect(again?.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
-      // No server is lost.
-      const names = new Set(
-        [...read, ...(parseClientFile(renderFor(id, second).text, file, id, context)?.servers ?? [])].map(
-          ({ alias }) => alias,
-        ),
-      );
-      expect(new Set(again?.servers.map(({ alias }) => alias))).toEqual(names);
-    }),
-    { numRuns: 80 },
-  );
-});
+test.each(ids)(
+  "%s: merging the servers of a file into it changes nothing, and a second merge changes nothing",
+  (id) => {
+    fc.assert(
+      fc.property(servers, servers, (first, second) => {
+        const file = FILES[id];
+        const start = renderFor(id, first).text;
+        const read = parseClientFile(start, file, id, context)?.servers ?? [];
+        expect(mergeInto(id, start, read, { ...context, file }).text).toBe(start);
+        const merged = mergeInto(id, start, second, { ...context, file }).text;
+        expect(mergeInto(id, merged, second, { ...context, file }).text).toBe(merged);
+        const again = parseClientFile(merged, file, id, context);
+        expect(again?.diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
+        // No server is lost.
+        const names = new Set(
+          [...read, ...(parseClientFile(renderFor(id, second).text, file, id, context)?.servers ?? [])].map(
+            ({ alias }) => alias,
+          ),
+        );
+        expect(new Set(again?.servers.map(({ alias }) => alias))).toEqual(names);
+      }),
+      { numRuns: 80 },
+    );
+  },
+);
 
-test("never throws, whatever the text is", () => {
+test("never throws, for any text", () => {
   const scraps = fc.constantFrom(
     "{",
     "}",
@@ -229,7 +232,7 @@ test("never throws, whatever the text is", () => {
   );
 });
 
-test("never throws on odd values in the right places", () => {
+test("never throws on unexpected values of known keys", () => {
   const value = fc.jsonValue({ maxDepth: 3 });
   const entry = fc.dictionary(
     fc.constantFrom(
@@ -265,7 +268,7 @@ test("never throws on odd values in the right places", () => {
   );
 });
 
-test("nested without end is reported, not thrown", () => {
+test("does not throw on very deeply nested text", () => {
   for (const deep of [
     "[".repeat(30_000),
     '{"a":'.repeat(30_000),

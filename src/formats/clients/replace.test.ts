@@ -42,8 +42,8 @@ function plan(client: ClientId, text: string, removed: readonly string[], server
   return replacement;
 }
 
-describe.each(CASES)("%s", (client, text) => {
-  it("the gateway's entry replaces servers, and every other line stays", () => {
+describe.each(CASES)("servers in the file of %s", (client, text) => {
+  it("are replaced by the entry of the gateway, and every other line stays unchanged", () => {
     const replacement = plan(client, text, ["a"]);
     const after = replaceServers(client, text, replacement);
     expect(names(client, after)).toEqual(["b", "portolan"]);
@@ -52,7 +52,7 @@ describe.each(CASES)("%s", (client, text) => {
       if (text.includes(kept)) expect(after).toContain(kept);
   });
 
-  it("a file that was changed since gets its servers back, and keeps the changes", () => {
+  it("are restored in a file that was edited in the meantime, and the edits stay", () => {
     const replacement = plan(client, text, ["a", "b"]);
     const after = replaceServers(client, text, replacement);
     const edited = replaceServers(client, after, plan(client, after, [], { ...GATEWAY, name: "mine" }));
@@ -63,7 +63,7 @@ describe.each(CASES)("%s", (client, text) => {
     if (text.includes("why")) expect(done.text).toContain("why");
   });
 
-  it("a new file gets the entry, and loses it again", () => {
+  it("a new file gets the entry of the gateway, and loses it when the servers are restored", () => {
     const replacement = plan(client, "", []);
     const after = replaceServers(client, "", replacement);
     expect(names(client, after)).toEqual(["portolan"]);
@@ -82,7 +82,7 @@ describe("restoreServers", () => {
     expect(restoreServers("cursor", after, spaced, replacement).text).toBe(spaced.replace("[1,   2]", "[3]"));
   });
 
-  it("keeps an entry that the person changed into another server, and a server that was added again", () => {
+  it("keeps an entry that the user turned into another server, and a server that the user added again", () => {
     const replacement = plan("cursor", before, ["a", "b"]);
     const after = replaceServers("cursor", before, replacement);
     const other = { ...GATEWAY, endpoint: { transport: "stdio" as const, command: "other" } };
@@ -95,7 +95,7 @@ describe("restoreServers", () => {
     expect(names("cursor", done.text)).toEqual(["a", "b", "portolan"]);
   });
 
-  it("a server that had the name of the entry comes back", () => {
+  it("restores a server that had the same name as the entry of the gateway", () => {
     const text = `{ "mcpServers": { "portolan": { "url": "http://127.0.0.1:7420/mcp" } } }`;
     const replacement = plan("cursor", text, ["portolan"]);
     const after = replaceServers("cursor", text, replacement);
@@ -105,7 +105,7 @@ describe("restoreServers", () => {
     expect(JSON.parse(done.text)).toEqual({ x: 1, ...(JSON.parse(text) as object) });
   });
 
-  it("VS Code's input goes with the entry, unless another server uses it", () => {
+  it("removes the VS Code input of the entry, unless another server uses it", () => {
     const http: WritableServer = {
       ...GATEWAY,
       endpoint: {
@@ -132,7 +132,7 @@ describe("restoreServers", () => {
     expect(() => planReplacement("cursor", "[1]", GATEWAY, [])).toThrow(/not an object/);
   });
 
-  it("property: whatever else changes, the removed servers come back and the rest stays", () => {
+  it("property: restores the removed servers and keeps all other changes", () => {
     const name = fc.stringMatching(/^[a-z]{1,6}$/).filter((text) => !["portolan", "extra"].includes(text));
     const servers = fc.dictionary(name, fc.record({ command: fc.constantFrom("x", "y", "a b", "$z") }));
     fc.assert(

@@ -28,7 +28,7 @@ afterEach(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-test("replaces the file, keeps its mode, and keeps what was there", async () => {
+test("replaces the file, keeps its mode, and makes a backup", async () => {
   const file = join(root, "mcp.json");
   await writeFile(file, '{ "a": 1 }');
   await chmod(file, 0o640);
@@ -42,7 +42,7 @@ test("replaces the file, keeps its mode, and keeps what was there", async () => 
   expect((await readdir(root)).sort()).toEqual(["mcp.json", "mcp.json.portolan-20260822T101530123Z.bak"]);
 });
 
-test("two writes in the same moment keep both copies", async () => {
+test("two writes at the same time give two backups", async () => {
   const file = join(root, "mcp.json");
   await writeFile(file, "{}");
   await writeClientFile(file, '{"a":1}', { now });
@@ -51,14 +51,14 @@ test("two writes in the same moment keep both copies", async () => {
   expect(await readFile(String(backup), "utf8")).toBe('{"a":1}');
 });
 
-test("makes a new file with its folder, private, and without a copy", async () => {
+test("creates a new file and its folder, readable only by the user, and makes no backup", async () => {
   const file = join(root, ".cursor", "mcp.json");
   expect(await writeClientFile(file, "{}", { now, basis: "" })).toEqual({ file, changed: true });
   expect((await stat(file)).mode & 0o777).toBe(0o600);
   expect(await readdir(join(root, ".cursor"))).toEqual(["mcp.json"]);
 });
 
-test("the same text writes nothing", async () => {
+test("does not write the file if the text is the same", async () => {
   const file = join(root, "mcp.json");
   await writeFile(file, "{}");
   const before = await stat(file);
@@ -67,7 +67,7 @@ test("the same text writes nothing", async () => {
   expect(await readdir(root)).toEqual(["mcp.json"]);
 });
 
-test("a link stays a link: the file that it leads to is written", async () => {
+test("writes the target of a symbolic link, and keeps the link", async () => {
   await mkdir(join(root, "dotfiles"));
   const target = join(root, "dotfiles", "mcp.json");
   const file = join(root, "mcp.json");
@@ -80,7 +80,7 @@ test("a link stays a link: the file that it leads to is written", async () => {
   expect(await readFile(file, "utf8")).toBe('{"a":1}');
 });
 
-test("a hard link elsewhere keeps the old text", async () => {
+test("another hard link to the file keeps the old text", async () => {
   const file = join(root, "mcp.json");
   await writeFile(file, "{}");
   await link(file, join(root, "other.json"));
@@ -94,7 +94,7 @@ test.each([
   ["config.toml", "a = ", "a = 1", "FILE_INVALID"],
   ["config.toml", "a = 1", "{}", "FILE_INVALID"],
   ["job.yaml", "a: [", "a: 1", "FILE_INVALID"],
-])("%s with %j is not replaced by %j", async (name, before, after, code) => {
+])("does not replace %s that contains %j with %j", async (name, before, after, code) => {
   const file = join(root, name);
   await writeFile(file, before);
   await expect(writeClientFile(file, after, { now })).rejects.toMatchObject({ code });
@@ -102,7 +102,7 @@ test.each([
   expect(await readdir(root)).toEqual([name]);
 });
 
-test("comments and trailing commas are no fault", async () => {
+test("accepts comments and trailing commas", async () => {
   const file = join(root, "mcp.json");
   await writeFile(file, "{ // a\n}\n");
   await expect(writeClientFile(file, '{ "a": 1, // b\n}\n', { now })).resolves.toMatchObject({
@@ -110,7 +110,7 @@ test("comments and trailing commas are no fault", async () => {
   });
 });
 
-test("refuses what changed meanwhile, what is no text, and what is no file", async () => {
+test("refuses a file that changed in the meantime, a binary file and a folder", async () => {
   const file = join(root, "mcp.json");
   await writeFile(file, '{"newer":true}');
   await expect(writeClientFile(file, "{}", { now, basis: "{}" })).rejects.toMatchObject({
@@ -131,12 +131,12 @@ test("refuses what changed meanwhile, what is no text, and what is no file", asy
   expect((await readdir(root)).sort()).toEqual(["dangling.json", "folder.json", "mcp.json"]);
 });
 
-test("a folder that must not be written to leaves the file as it was", async () => {
+test("leaves the file unchanged if its folder is read-only", async () => {
   const file = join(root, "mcp.json");
   await writeFile(file, "{}");
   await chmod(file, 0o644);
   await chmod(root, 0o555);
-  // Root may write anywhere, so it becomes nobody for a moment.
+  // Root can write to any folder, so the test runs as another user here.
   const isRoot = process.getuid?.() === 0;
   if (isRoot) process.seteuid?.(65_534);
   try {

@@ -46,13 +46,13 @@ function merge(change: (server: ClientServer) => ClientServer, text: string = CO
   return mergeInto("codex", text, servers(text).map(change), context).text;
 }
 
-describe("merging into Codex's file", () => {
-  test("what was read changes nothing", () => {
+describe("merging into the file of Codex", () => {
+  test("changes nothing if the servers are those of the file", () => {
     expect(servers().map(({ alias }) => alias)).toEqual(["docs", "inline"]);
     expect(merge((server) => server)).toBe(CONFIG);
   });
 
-  test("values are replaced where they stand", () => {
+  test("replaces values in place", () => {
     const edited = merge((server) =>
       server.endpoint.transport === "stdio"
         ? {
@@ -69,7 +69,7 @@ describe("merging into Codex's file", () => {
     );
   });
 
-  test("settings come and go as lines of their table", () => {
+  test("adds and removes settings as lines of their table", () => {
     const edited = merge((server) =>
       server.endpoint.transport === "stdio"
         ? {
@@ -87,7 +87,7 @@ describe("merging into Codex's file", () => {
     );
   });
 
-  test("a whole table of settings can go", () => {
+  test("removes a whole table of settings", () => {
     const edited = merge((server) =>
       server.endpoint.transport === "stdio"
         ? { ...server, endpoint: { transport: "stdio", command: "npx" } }
@@ -98,7 +98,7 @@ describe("merging into Codex's file", () => {
     expect(servers(edited)[0]?.endpoint).toEqual({ transport: "stdio", command: "npx" });
   });
 
-  test("a new server stands after the others", () => {
+  test("adds a new server after the others", () => {
     const added = { ...servers()[0], alias: "new", name: "new" } as ClientServer;
     expect(mergeInto("codex", CONFIG, [added], context).text).toBe(
       CONFIG.replace(
@@ -142,7 +142,7 @@ KEEP = "as is"
       "[mcp_servers.a]\ncommand = 'x'\nargs = ['1']",
       '[mcp_servers.a]\ncommand = "y"\nargs = [\'1\']\ncwd = "/srv"\n',
     ],
-  ])("%j, however it is written", (before, after) => {
+  ])("edits %j in its own TOML notation", (before, after) => {
     const edited = merge(
       (server) => ({ ...server, endpoint: { ...server.endpoint, command: "y", cwd: "/srv" } as never }),
       before,
@@ -150,7 +150,7 @@ KEEP = "as is"
     expect(edited).toBe(after);
   });
 
-  test("a table that is only mentioned below itself gets its own header", () => {
+  test("adds the header of a table of which only a subtable is in the file", () => {
     const before = '[mcp_servers.a.env]\nX = "1"\n';
     const edited = mergeInto("codex", before, [
       {

@@ -34,12 +34,12 @@ function merge(change: (server: ClientServer) => ClientServer, text: string = CO
   return mergeInto("axle", text, servers(text).map(change), context).text;
 }
 
-test("what was read changes nothing", () => {
+test("merging changes nothing if the servers are those of the file", () => {
   expect(servers().map(({ alias }) => alias)).toEqual(["filesystem", "github"]);
   expect(merge((server) => server)).toBe(CONFIG);
 });
 
-test("values are replaced where they stand, new ones come at the end of their item", () => {
+test("merging replaces values in place, and adds new values at the end of their item", () => {
   const edited = merge((server) =>
     server.endpoint.transport === "stdio"
       ? {
@@ -56,7 +56,7 @@ test("values are replaced where they stand, new ones come at the end of their it
   );
 });
 
-test("a new server is a new item", () => {
+test("merging adds a new server as a new item", () => {
   const added = {
     ...servers()[0],
     alias: "new",
@@ -94,7 +94,7 @@ test("a new server is a new item", () => {
   }
 });
 
-test("settings can go", () => {
+test("merging removes settings", () => {
   const edited = merge((server) =>
     server.endpoint.transport === "stdio"
       ? { ...server, endpoint: { transport: "http", url: "http://x.example/mcp" } }

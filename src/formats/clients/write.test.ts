@@ -190,19 +190,19 @@ bearer_token_env_var = "github-pat"
 `,
     [],
   ],
-])("a complete snippet for %s", (client, text, notes) => {
+])("renders a complete file for %s", (client, text, notes) => {
   const written = renderFor(client, [files, github]);
   expect(written.text).toBe(text);
   expect(written.notes.map(({ server: alias, message }) => `${alias}: ${message}`)).toEqual(notes);
 });
 
-test("nothing to write is still a file of that client", () => {
+test("renders a valid file without servers", () => {
   expect(renderFor("cursor", []).text).toBe('{\n  "mcpServers": {}\n}\n');
   expect(renderFor("codex", []).text).toBe("");
   expect(parseClientFile(renderFor("axle", []).text, "/w/axle.yaml")?.servers).toEqual([]);
 });
 
-test("what a client cannot have is left out with a note, and never written as if it could", () => {
+test("leaves out what a client does not support, and adds a note", () => {
   const odd = [
     server("ws", { transport: "websocket", url: "wss://x.example" }),
     server("off", { transport: "stdio", command: "x" }, { enabled: false }),
@@ -231,7 +231,7 @@ test("what a client cannot have is left out with a note, and never written as if
   ]);
 });
 
-test("text that the client would expand is told", () => {
+test("adds a note about text that the client would expand", () => {
   const literal = server("a", {
     transport: "stdio",
     command: "x",
@@ -267,7 +267,7 @@ const VSCODE = `{
 }
 `;
 
-test("merging: only what differs changes, comments, order and unknown keys stay", () => {
+test("merging: changes only the values that differ, and keeps comments, order and unknown keys", () => {
   const place = { home: "/home/me", cwd: "/", platform: "linux", file: "/repo/.vscode/mcp.json" } as const;
   const read = parseClientFile(VSCODE, place.file, "vscode", place)?.servers ?? [];
   expect(mergeInto("vscode", VSCODE, read, place)).toEqual({
@@ -315,7 +315,7 @@ test("merging: only what differs changes, comments, order and unknown keys stay"
   );
 });
 
-test("merging: a large file of Claude Code on one line, Windows line ends, a byte order mark", () => {
+test("merging: edits a file on one line, and keeps Windows line ends and a byte order mark", () => {
   const line =
     '{"numStartups":3,"mcpServers":{"a":{"command":"x"}},"projects":{"/w":{"history":[1,2]}},"z":"é"}';
   const added = server("b", { transport: "stdio", command: "y", args: ["1"] });
@@ -334,7 +334,7 @@ test("merging: a large file of Claude Code on one line, Windows line ends, a byt
   );
 });
 
-test("merging: another transport replaces what belongs to the old one", () => {
+test("merging: a new transport replaces the settings of the old one", () => {
   const before = `{
   "mcpServers": {
     "x": {
@@ -355,13 +355,13 @@ test("merging: another transport replaces what belongs to the old one", () => {
   expect(JSON.parse(again)).toEqual({ mcpServers: { x: { trust: true, httpUrl: "https://x.example/mcp" } } });
 });
 
-test("merging: an entry with a fault is put right, its unknown keys stay", () => {
+test("merging: corrects an entry with an error, and keeps its unknown keys", () => {
   const before = '{ "mcpServers": { "x": { "comand": "npx", "args": "oops", "note": 1 } } }';
   const after = mergeInto("cursor", before, [server("x", { transport: "stdio", command: "npx" })]).text;
   expect(after).toBe('{ "mcpServers": { "x": { "comand": "npx", "note": 1, "command": "npx" } } }');
 });
 
-test("merging: spellings of other clients are kept where they are understood", () => {
+test("merging: keeps the keys of other clients if the client understands them", () => {
   const before = '{ "mcpServers": { "My Server": { "url": "https://a.example/mcp" } } }';
   const [read] = parseClientFile(before, "/h/.codeium/windsurf/mcp_config.json")?.servers ?? [];
   expect(mergeInto("windsurf", before, read === undefined ? [] : [read]).text).toBe(before);
@@ -369,7 +369,7 @@ test("merging: spellings of other clients are kept where they are understood", (
   expect(mergeInto("windsurf", before, [moved]).text).toBe(before.replace("a.example", "b.example"));
 });
 
-test("merging: OpenCode 2 is written in its own way", () => {
+test("merging: writes the format of OpenCode 2", () => {
   const before = '{\n  "mcp": {\n    "timeout": 5,\n    "servers": {}\n  }\n}\n';
   const off = server(
     "a",
@@ -387,7 +387,7 @@ test("merging: OpenCode 2 is written in its own way", () => {
   expect(mergeInto("opencode", text, [off]).text).toBe(text);
 });
 
-test("merging into nothing is writing anew; into what is broken it is refused", () => {
+test("merging: renders a new file into an empty text, and refuses a text with syntax errors", () => {
   expect(mergeInto("cursor", " \n", [files]).text).toBe(renderFor("cursor", [files]).text);
   for (const [client, text] of [
     ["cursor", '{ "mcpServers": { '],

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { Diagnostics } from "./diagnostics.ts";
 
-test("an error counts for every value that contains it, a warning does not", () => {
+test("hasErrorIn is true for every value that contains an error, and not for a warning", () => {
   const diagnostics = new Diagnostics("f");
   diagnostics.add({ line: 1, column: 1, path: ["a", 0, "b/c"] }, "x");
   diagnostics.warn({ line: 1, column: 1, path: ["w"] }, "x");

@@ -21,7 +21,7 @@ describe("YAML", () => {
     "  empty:",
   ].join("\n");
 
-  test("each value knows its line and column", () => {
+  test("gives each value its line and column", () => {
     const { root, diagnostics } = readYaml(text, "f.yaml");
     expect(diagnostics).toEqual([]);
     expect(root).toMatchObject({ kind: "object", line: 2, column: 1, path: [] });
@@ -33,7 +33,7 @@ describe("YAML", () => {
     expect(nodeAt(root, "config", "nothing", 3)).toBeUndefined();
   });
 
-  test("numbers keep how they were written, and yes is a word", () => {
+  test("keeps the source text of numbers, and reads yes as a string", () => {
     const args = nodeAt(readYaml(text, "f.yaml").root, "config", "servers", 0, "args");
     expect(args?.kind === "list" && args.items.map((item) => "source" in item && item.source)).toEqual([
       "-y",
@@ -46,7 +46,7 @@ describe("YAML", () => {
     expect(args && toPlain(args)).toEqual(["-y", 1.1, 31, "yes", true, null]);
   });
 
-  test("CRLF, a byte order mark and an empty file", () => {
+  test("accepts CRLF, a byte order mark and an empty file", () => {
     expect(nodeAt(readYaml("\uFEFFa: 1\r\nb:\r\n  c: 2\r\n", "f").root, "b", "c")).toMatchObject({
       line: 3,
       column: 6,
@@ -57,7 +57,7 @@ describe("YAML", () => {
     expect(readYaml("# only a comment\n", "f").root).toMatchObject({ kind: "null" });
   });
 
-  test("an alias has its own place, and what is inside has that of the anchor", () => {
+  test("an alias has its own position, and its content has the positions of the anchor", () => {
     const { root } = readYaml("a: &x\n  k: 1\nb: *x\n", "f");
     expect(nodeAt(root, "b")).toMatchObject({ kind: "object", line: 3, column: 4, path: ["b"] });
     expect(nodeAt(root, "b", "k")).toMatchObject({ value: 1, line: 2, column: 6, path: ["b", "k"] });
@@ -104,7 +104,7 @@ describe("YAML", () => {
       "one:\n    args:\n    - a\n   - b\n",
       "4:4 not valid YAML: this list entry has a wrong indentation",
     ],
-  ])("%s is a problem at its place", (_, text, expected) => {
+  ])("reports %s with its position", (_, text, expected) => {
     const { diagnostics } = readYaml(text, "f.yaml");
     expect(diagnostics.map(short)).toContain(expected);
     expect(diagnostics[0]).toMatchObject({ code: "FILE_INVALID", severity: "error", file: "f.yaml" });
@@ -116,23 +116,23 @@ describe("YAML", () => {
     ["a:\n  - b\n c: d\n", "Keys of one object, and entries of one list, start in the same column."],
     ["a:\n  b: [1,\nc: 2\n", "Close the list that begins with [ before this line, with ]."],
     ["a:\n  b: {c: 1\nd: 2\n", "Close the object that begins with { before this line, with }."],
-  ])("the hint about %j", (text, hint) => {
+  ])("gives the matching hint about %j", (text, hint) => {
     expect(readYaml(text, "f").diagnostics[0]?.hint).toBe(hint);
   });
 
-  test("values after a refused key are still there, the refused ones not", () => {
+  test("keeps the values after an invalid key, without the invalid one", () => {
     const { root } = readYaml("a: 1\n__proto__: 2\na: 3\nb: 4\n", "f");
     expect(root && toPlain(root)).toEqual({ a: 1, b: 4 });
   });
 
-  test("merge keys are not merged", () => {
+  test("does not apply merge keys", () => {
     const { root } = readYaml("a: &x {k: 1}\nb:\n  <<: *x\n", "f");
     expect(nodeAt(root, "b") && toPlain(nodeAt(root, "b") as never)).toEqual({ "<<": { k: 1 } });
   });
 });
 
 describe("JSON", () => {
-  test("comments and trailing commas are tolerated, places are known", () => {
+  test("accepts comments and trailing commas, and knows positions", () => {
     const { root, diagnostics } = readJson(
       '{\n  // why\n  "a": [1, 2.50,],\n  "b": {"c": null,},\n}\n',
       "f.json",
@@ -147,24 +147,24 @@ describe("JSON", () => {
     ["", "1:1 not valid JSON: a value is expected here"],
     ['{"a" 1}', "1:6 not valid JSON: a colon is expected here"],
     ["{\n  a: 1\n}", "2:3 not valid JSON: this is not a JSON value; text needs double quotes"],
-    // One fault is told once, whatever the parser makes of the rest.
+    // One syntax error gives one diagnostic, also if the parser misreads the rest.
     ['{"a": [1,}', "1:10 not valid JSON: a value is expected here"],
     ['{"a": 1', "1:8 not valid JSON: a closing } is expected here"],
     ["{} {}", "1:4 not valid JSON: nothing more is expected here"],
     ['{"a": 1, "a": 2}', '1:10 the key "a" is declared twice: first at line 1, column 2'],
     ['{"__proto__": {"x": 1}}', '1:2 the key "__proto__" is not allowed'],
-  ])("%j is a problem at its place", (text, expected) => {
+  ])("reports %j with its position", (text, expected) => {
     expect(readJson(text, "f.json").diagnostics.map(short)).toContain(expected);
   });
 
-  test("the name of the file chooses the reader", () => {
+  test("the file name extension selects the reader", () => {
     expect(readText("a: 1", "x.json").root).toBeUndefined();
     expect(readText("a: 1", "x.yaml").root).toBeDefined();
     expect(readText('{"a": 1,}', "x.jsonc").root).toBeDefined();
   });
 });
 
-describe("hostile texts", () => {
+describe("hostile input", () => {
   const million = 1024 * 1024;
   const bomb = [
     "a: &a [x, x, x, x, x, x, x, x, x]",
@@ -191,7 +191,7 @@ describe("hostile texts", () => {
     ["many documents", "---\n".repeat(million / 4), "several YAML documents"],
     ["many commas", `[${",".repeat(million - 1)}`, "too many values"],
     ["a huge file", "a".repeat(MAX_BYTES + 1), "bytes; a config file can have at most"],
-  ])("%s ends soon and is a problem", (_, text, expected) => {
+  ])("YAML with %s is refused within seconds", (_, text, expected) => {
     const started = performance.now();
     const { root, diagnostics } = readYaml(text, "f.yaml");
     expect(root).toBeUndefined();
@@ -205,7 +205,7 @@ describe("hostile texts", () => {
     ["many values", `[${"1,".repeat(million / 2 - 2)}1]`, "too many values"],
     ["words", "x ".repeat(million / 4), "text needs double quotes"],
     ["a huge file", `"${"a".repeat(MAX_BYTES)}"`, "bytes"],
-  ])("%s in JSON end soon and are a problem", (_, text, expected) => {
+  ])("JSON with %s is refused within seconds", (_, text, expected) => {
     const started = performance.now();
     const { root, diagnostics } = readJson(text, "f.json");
     expect(root).toBeUndefined();
@@ -214,7 +214,7 @@ describe("hostile texts", () => {
     expect(performance.now() - started).toBeLessThan(15_000);
   });
 
-  test("a key that is twice in a large file is found in linear time", () => {
+  test("finds a duplicate key in a large file in linear time", () => {
     const text = Array.from({ length: 15_000 }, (_, index) => `k${index % 14_999}: 1`).join("\n");
     const started = performance.now();
     expect(readYaml(text, "f").diagnostics.map(short)).toEqual([
@@ -223,14 +223,14 @@ describe("hostile texts", () => {
     expect(performance.now() - started).toBeLessThan(15_000);
   });
 
-  test("at most a hundred problems are told, and how many more there are", () => {
+  test("reports at most a hundred problems, and the number of the others", () => {
     const text = Array.from({ length: 150 }, () => "a: 1").join("\n");
     const { diagnostics } = readYaml(text, "f");
     expect(diagnostics).toHaveLength(101);
     expect(diagnostics.at(-1)?.message).toBe("49 more problems in this file");
   });
 
-  test("no text makes a reader throw", () => {
+  test("a reader never throws", () => {
     const piece = fc.constantFrom(
       ..."abc01: -?[]{}#&*!|>'\"%@`,\\/.~<\t\r\n$".split(""),
       "\n  ",
@@ -258,7 +258,7 @@ describe("hostile texts", () => {
   });
 });
 
-test("paths as pointers and as people write them", () => {
+test("formats paths as JSON pointers and as labels", () => {
   expect(toPointer(["a/b", 0, "c~d"])).toBe("/a~1b/0/c~0d");
   expect(toLabel(["config", "servers", 2, "url"])).toBe("config.servers[2].url");
   expect(toLabel([])).toBe("");

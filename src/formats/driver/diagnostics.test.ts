@@ -21,7 +21,7 @@ const with_ = (...more: string[]): string => file(HEAD, NPM, ONE, ...more);
 const EGRESS = "network: { egress: [a.b] }";
 const MCP = "metadata: { mcp: { tool_name: x } }";
 
-describe("refused", () => {
+describe("refused drivers", () => {
   test.each<[string, string, string, string?]>([
     ["binary over sse", server("kind: binary, path: a", "sse"), "cannot use the transport sse", "stdio"],
     ["npm over http", server("kind: npm, package: a", "http"), "cannot use the transport http", "stdio"],
@@ -233,7 +233,7 @@ describe("refused", () => {
       "http is missing in health_check",
     ],
     [
-      "half an expiry",
+      "an incomplete expiry",
       with_("auth: { expiry: { detect: http_status } }"),
       "is not complete",
       "http_status:N",
@@ -257,12 +257,17 @@ describe("refused", () => {
       with_("network: { egress: [] }", "sandbox: { network: { egress: [] } }"),
       "at the top level",
     ],
-    ["a sandbox that opens itself", with_("sandbox: { mode: off }"), "mode"],
+    ["a sandbox with mode: off", with_("sandbox: { mode: off }"), "mode"],
     ["a terminal", with_("sandbox: { tty: { required: true } }"), "no terminal"],
-    ["the old word mcp_tools", with_("mcp_tools: {}"), "mcp_tools is not allowed here", "tool_name"],
-    ["the old word server_ref", with_("server_ref: a"), "server_ref is not allowed here", "server:"],
-    ["the old word prompts_ref", with_("prompts_ref: a"), "prompts_ref is not allowed here", "prompts:"],
-    ["the old mcp_tool_name", with_("mcp_tool_name: a"), "mcp_tool_name is not allowed here", "metadata"],
+    ["the removed key mcp_tools", with_("mcp_tools: {}"), "mcp_tools is not allowed here", "tool_name"],
+    ["the removed key server_ref", with_("server_ref: a"), "server_ref is not allowed here", "server:"],
+    ["the removed key prompts_ref", with_("prompts_ref: a"), "prompts_ref is not allowed here", "prompts:"],
+    [
+      "the removed key mcp_tool_name",
+      with_("mcp_tool_name: a"),
+      "mcp_tool_name is not allowed here",
+      "metadata",
+    ],
     [
       "a secret in the host of an address",
       server("kind: remote, url: 'https://${secrets.A}/mcp'", "http"),
@@ -372,11 +377,11 @@ describe("refused", () => {
   });
 });
 
-describe("told, and used all the same", () => {
+describe("accepted drivers with a diagnostic", () => {
   test.each<[string, string, string, string]>([
-    ["a slip", with_("protocol_versoin: 2025-03-26"), "warning", '"protocol_versoin" is not known'],
+    ["a misspelled key", with_("protocol_versoin: 2025-03-26"), "warning", '"protocol_versoin" is not known'],
     [
-      "a slip in the server",
+      "a misspelled key in the server",
       server("kind: npm, package: a, arg: [b]", "stdio"),
       "warning",
       '"arg" in server is not known',
@@ -416,20 +421,20 @@ describe("told, and used all the same", () => {
   });
 
   test.each([["spec: agentdriver/v1"], ["title: A driver"], ["x-own: 1"], ["homepage: https://a.b"]])(
-    "not told: %s",
+    "no diagnostic for %s",
     (key) => {
       expect(parseDriver(with_(key), "DRIVER.md").diagnostics).toEqual([]);
     },
   );
 
-  test("a folder with another name", () => {
+  test("warns if the name of the folder differs from the id", () => {
     const { diagnostics } = parseDriver(with_(), "/w/.drivers/other/DRIVER.md");
     expect(diagnostics).toMatchObject([{ severity: "warning", line: 3, column: 5 }]);
     expect(parseDriver(with_(), "/w/.drivers/demo-mcp/DRIVER.md").diagnostics).toEqual([]);
   });
 });
 
-test("a driver of another kind is skipped, and nothing is wrong with it", () => {
+test("ignores a driver of another kind, with an info and no error", () => {
   const { driver, diagnostics } = parseDriver(with_().replace("kind: mcp", "kind: cli"), "DRIVER.md");
   expect(driver).toBeUndefined();
   expect(diagnostics).toMatchObject([
@@ -437,7 +442,7 @@ test("a driver of another kind is skipped, and nothing is wrong with it", () => 
   ]);
 });
 
-test("problems of both parts come at once, in the order of the file", () => {
+test("reports the problems of the schema and of the later checks together, in the order of the file", () => {
   const { diagnostics } = parseDriver(
     `---
 name: Demo
@@ -468,7 +473,7 @@ tags: [A]
   ]);
 });
 
-describe("logins", () => {
+describe("login of a driver", () => {
   const told = (login: string, more = ""): string[] =>
     parseDriver(with_(`auth: { login: { ${login} } ${more} }`), "DRIVER.md").diagnostics.map(
       ({ severity, path, message }) => `${severity} ${String(path)} ${message}`,
@@ -480,15 +485,15 @@ describe("logins", () => {
     "url: 'http://127.0.0.1/in', completes_when: { cmd: whoami }",
     "url: 'https://a.b/in', completes_when: { http: { method: GET, url: 'https://a.b/me' } }",
     "cmd: a login",
-  ])("%s is fine", (login) => expect(told(login)).toEqual([]));
+  ])("accepts %s", (login) => expect(told(login)).toEqual([]));
 
-  test("a page that nothing tells the end of is warned of", () => {
+  test("warns about a login URL if Portolan cannot detect the end of the login", () => {
     expect(told("url: 'https://a.b/in'")).toEqual([
       expect.stringContaining("warning /auth/login/url Portolan cannot detect the end of the login"),
     ]);
   });
 
-  test("a sign that is none is warned of, unless files are one", () => {
+  test("warns about completes_when without cmd and http, unless the driver lists state files", () => {
     expect(told("cmd: a, completes_when: { exit_code: 0 }")).toEqual([
       expect.stringContaining("warning /auth/login/completes_when completes_when has neither cmd nor http"),
     ]);

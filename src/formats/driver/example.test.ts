@@ -115,14 +115,14 @@ outputs: { type: array, items: { type: string } }
 ---
 `;
 
-describe("the filesystem driver", () => {
+describe("the example driver for a filesystem server", () => {
   const { driver, diagnostics } = parseDriver(EXAMPLE, "/w/.drivers/filesystem-mcp/DRIVER.md");
 
-  test("has no problem", () => {
+  test("has no diagnostics", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  test("is this in the model", () => {
+  test("is parsed to the expected driver object", () => {
     const origin = expect.objectContaining({ format: "driver" });
     const binding = { dropInputs: [], dropOutputs: [], mapping: {}, metadata: {}, origin, range: "^1.0.0" };
     expect(driver).toEqual({
@@ -206,7 +206,7 @@ describe("the filesystem driver", () => {
     });
   });
 
-  test("its contracts are without errors", () => {
+  test("has contracts without errors", () => {
     for (const text of [FS_READ, FS_WRITE, FS_LIST])
       expect(parseTool(text, "TOOL.md")).toMatchObject({ contract: {}, diagnostics: [] });
   });
@@ -217,7 +217,7 @@ test.each([
   ["tool", FS_READ],
   ["tool", FS_WRITE],
   ["tool", FS_LIST],
-])("the %s schema for editors takes it, case %#", async (name, text) => {
+])("the %s schema for editors accepts the example, case %#", async (name, text) => {
   const place = new URL(`../../../schemas/${name}.schema.json`, import.meta.url);
   const { root } = readFrontmatter(text, "f.md");
   const validator = await createValidator(JSON.parse(readFileSync(place, "utf8")), { budgetMs: 20_000 });

@@ -51,7 +51,7 @@ secrets:
 const FILES = [DRIVER, TOOL, SECRETS];
 
 function survives(text: string): void {
-  // By the processor's clock: a busy machine is not the text's fault.
+  // This is CPU time, so that a busy machine does not fail the test.
   const before = process.cpuUsage();
   const found = [
     parseDriver(text, "DRIVER.md"),
@@ -70,19 +70,19 @@ function survives(text: string): void {
   expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);
 }
 
-test("the files themselves have no problem", () => {
+test("the unchanged sample files are valid", () => {
   expect(parseDriver(DRIVER, "DRIVER.md").driver).toBeDefined();
   expect(parseTool(TOOL, "TOOL.md").diagnostics).toEqual([]);
   expect(parseSecrets(SECRETS, "SECRETS.md").diagnostics).toEqual([]);
 });
 
-describe("any text", () => {
-  test("made up", () => {
+describe("hostile input", () => {
+  test("random text is read without an exception", () => {
     fc.assert(fc.property(fc.string({ maxLength: 200 }), survives));
     fc.assert(fc.property(fc.string({ maxLength: 100 }), (text) => survives(`---\n${text}\n---\n`)));
   });
 
-  test("made of the words of the formats", () => {
+  test("random words of the formats are read without an exception", () => {
     const known = [...new Set(FILES.join(" ").match(/[A-Za-z_0-9.^$]+/g) ?? [])];
     const part = fc.oneof(
       fc.constantFrom(...known.map((word) => `${word}: `)),
@@ -115,7 +115,7 @@ describe("any text", () => {
     );
   });
 
-  test("a good file with a value replaced by another", () => {
+  test("a valid file with a replaced value is read without an exception", () => {
     const values = fc.constantFrom(
       "",
       "1",
@@ -152,7 +152,7 @@ describe("any text", () => {
       }),
       { numRuns: 100 },
     );
-    // Each key's whole value, one after the other.
+    // The whole value of each key, one after the other.
     for (const [file, parse] of [
       [DRIVER, parseDriver],
       [TOOL, parseTool],
@@ -174,7 +174,7 @@ test.each([
   ],
   ["many keys", `---\n${Array.from({ length: 30_000 }, (_, index) => `key${index}: 1`).join("\n")}\n---\n`],
   [
-    "many slips",
+    "many misspelled keys",
     `---\n${Array.from({ length: 30_000 }, (_, index) => `transpor${index}: 1`).join("\n")}\n---\n`,
   ],
   [
@@ -201,6 +201,6 @@ test.each([
     `---\nresources: [{ uri_template: "${"{".repeat(300_000)}", integrate_as: raw }]\n---\n`,
   ],
   ["a long duration", `---\nauth: { refresh: { every: P${"1".repeat(300_000)}D } }\n---\n`],
-])("%s", (_, text) => {
+])("a file with %s is read quickly", (_, text) => {
   survives(text);
 });

@@ -12,6 +12,6 @@ test.each([
     'Use only the letters A to Z and a to z, digits, "_" and "-", and do not begin with "-", for example "my_server".',
   ],
   ["", 'Use only the letters A to Z and a to z, digits, "_" and "-", and do not begin with "-".'],
-])("the hint for the alias %s names its own rule", (alias, hint) => {
+])("the hint for the alias %s names the rule that it breaks", (alias, hint) => {
   expect(aliasProblem(alias)?.hint).toBe(hint);
 });

@@ -1,4 +1,4 @@
-// `auth` of a server: settings that do not fit together are reported at their place.
+// `auth` of a server: settings that contradict each other are reported with their position.
 
 import { expect, test } from "vitest";
 import { parseManifest } from "./read.ts";
@@ -15,7 +15,7 @@ function read(auth: string): { readonly auth: unknown; readonly problems: readon
 
 const EXCHANGE = "token_endpoint: https://id.example/token, client_id: gateway";
 
-test("logins of callers, and the exchange of their tokens", () => {
+test("reads the logins per caller and the settings of a token exchange", () => {
   expect(read("{per_caller: true, scopes: [a]}")).toMatchObject({
     auth: { perCaller: true, scopes: ["a"] },
     problems: [],
@@ -47,6 +47,6 @@ test.each([
     "auth.exchange.token_endpoint must begin with https://",
   ],
   ["{exchange: {client_id: x}}", "token_endpoint is missing in config.servers[0].auth.exchange"],
-])("%s", (auth, problem) => {
+])("refuses auth settings that contradict each other: %s", (auth, problem) => {
   expect(read(auth).problems).toContain(problem);
 });

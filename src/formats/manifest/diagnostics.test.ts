@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { parseManifest } from "./read.ts";
 
-/** A manifest with these lines as its servers; the first one stands in line 3. */
+/** A manifest with these lines as its servers; the first one is in line 3. */
 function servers(...lines: string[]): string {
   return ["config:", "  servers:", ...lines.map((line) => `    ${line}`)].join("\n");
 }
@@ -13,7 +13,7 @@ function problems(text: string): string[] {
   );
 }
 
-describe("problems", () => {
+describe("problems of a manifest", () => {
   test.each<[string, string, string[]]>([
     [
       "no alias",
@@ -180,11 +180,11 @@ describe("problems", () => {
     ],
     ["a list at the top", "- a", ["1:1 the file must be an object with keys, not a list"]],
     ["an empty file", "", ["1:1 the file must be an object with keys, not nothing"]],
-  ])("%s", (_, text, expected) => {
+  ])("are reported with positions: %s", (_, text, expected) => {
     expect(problems(text)).toEqual(expected);
   });
 
-  test("hints say what would be right, and findings name their server", () => {
+  test("have a hint with the correct spelling, and the name of their server", () => {
     const text = servers(
       "- alias: a",
       "  transport: stremable-http",
@@ -220,7 +220,7 @@ describe("problems", () => {
     ]);
   });
 
-  test("a bad server hurts only itself", () => {
+  test("of one server do not remove the other servers", () => {
     const text = servers(
       "- {alias: bad, transport: stdio}",
       "- {alias: good, transport: stdio, command: x}",
@@ -233,7 +233,7 @@ describe("problems", () => {
     ]);
   });
 
-  test("a value that may be a secret is not repeated", () => {
+  test("do not repeat a value that may be a secret", () => {
     const text = servers(
       "- {alias: a, transport: sse, url: http://x/, headers: Bearer sk-secret}",
       "- sk-secret",
@@ -241,7 +241,7 @@ describe("problems", () => {
     expect(JSON.stringify(parseManifest(text, "m.yaml").diagnostics)).not.toContain("sk-secret");
   });
 
-  test("broken YAML gives its places and no servers", () => {
+  test("for YAML with syntax errors have positions, and no server is read", () => {
     const result = parseManifest("config:\n  servers: [\n", "m.yaml");
     expect(result.servers).toEqual([]);
     expect(result.diagnostics[0]).toMatchObject({ severity: "error", line: 3, column: 1 });

@@ -1,4 +1,4 @@
-// Packages in place of commands, and how a program is brought here.
+// Servers from packages instead of commands, and the methods that install a program.
 
 import { expect, test } from "vitest";
 import { parseWorkspace } from "../workspace/index.ts";
@@ -68,7 +68,7 @@ test.each<[string, unknown]>([
       program: { kind: "image", image: "acme/mcp", port: 80 },
     },
   ],
-])("%s", (yaml, endpoint) => {
+])("reads the endpoint of %s", (yaml, endpoint) => {
   const { server, problems } = read(yaml);
   expect(problems).toEqual([]);
   expect(server?.endpoint).toEqual(endpoint);
@@ -113,13 +113,13 @@ test.each<[string, string]>([
   ],
   ["{ command: a, install: [ { method: curl, url: https://b.com } ] }", "a download needs the SHA-256 hash"],
   ["{ command: a, requires: { os: [beos] } }", 'cannot be "beos"'],
-])("%s is refused", (yaml, message) => {
+])("refuses %s", (yaml, message) => {
   const { server, problems } = read(yaml);
   expect(problems.join("\n")).toContain(message);
   expect(server).toBeUndefined();
 });
 
-test("how a program is brought here", () => {
+test("reads the install methods, the version check and the requirements", () => {
   const { server, problems } = read(`
     command: a
     install:
@@ -151,7 +151,7 @@ test("how a program is brought here", () => {
   });
 });
 
-test("fields that change nothing are warned of", () => {
+test("warns about fields that have no effect", () => {
   const { server, diagnostics } = read("{ npm: a, port: 1, headers: { A: b } }");
   expect(server).toBeDefined();
   expect(diagnostics.map(({ severity, message }) => `${severity} ${message}`).sort()).toEqual([

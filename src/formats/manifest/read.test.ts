@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { ServerConfig } from "../../model/index.ts";
 import { looksLikeManifest, parseManifest } from "./read.ts";
 
-/** The manifest of the issue, as it is written there. */
+/** The original example of a manifest, unchanged. */
 const SEED = `# sandbox/extensions/mcp/manifest.yaml
 
 id: mcp
@@ -61,7 +61,7 @@ setup_instructions: |
 enabled: true
 `;
 
-/** A manifest with these lines as its servers; the first one stands in line 3. */
+/** A manifest with these lines as its servers; the first one is in line 3. */
 function servers(...lines: string[]): string {
   return ["config:", "  servers:", ...lines.map((line) => `    ${line}`)].join("\n");
 }
@@ -72,8 +72,8 @@ function first(text: string): ServerConfig | undefined {
   return found[0];
 }
 
-describe("the seed", () => {
-  test("its manifest gives its three servers", () => {
+describe("the original example manifests", () => {
+  test("give the three servers and the settings", () => {
     const origin = (line: number) => ({ file: "manifest.yaml", line, column: 7, format: "manifest" });
     expect(parseManifest(SEED, "manifest.yaml")).toEqual({
       servers: [
@@ -118,7 +118,7 @@ describe("the seed", () => {
     });
   });
 
-  test("its full example has no servers and no problems", () => {
+  test("have no problems if they contain no servers", () => {
     const { servers: found, settings, diagnostics } = parseManifest(FULL, "manifest.yaml");
     expect(found).toEqual([]);
     expect(diagnostics).toEqual([]);
@@ -126,8 +126,8 @@ describe("the seed", () => {
   });
 });
 
-describe("fields", () => {
-  test("everything a server can say", () => {
+describe("fields of a manifest", () => {
+  test("every field of a server is read", () => {
     const text = `config:
   naming: "{alias}-{tool}"
   description_prefix: true
@@ -217,7 +217,7 @@ describe("fields", () => {
     ]);
   });
 
-  test("enabled: false and enabled_servers disable", () => {
+  test("enabled: false and enabled_servers disable servers", () => {
     const list =
       "{config: {servers: [{alias: a, transport: stdio, command: x}, {alias: b, transport: stdio, command: x}]";
     const enabled = (text: string): boolean[] =>
@@ -228,7 +228,7 @@ describe("fields", () => {
     expect(enabled(`${list}, enabled_servers: []}}`)).toEqual([false, false]);
   });
 
-  test("a manifest in JSON", () => {
+  test("a manifest in JSON is read", () => {
     const text = '{"config": {"servers": [{"alias": "a", "transport": "sse", "url": "http://x/"}]}}';
     expect(parseManifest(text, "m.json").servers).toMatchObject([
       { alias: "a", origin: { line: 1, column: 25 }, endpoint: { transport: "sse", url: "http://x/" } },
@@ -241,13 +241,13 @@ describe("fields", () => {
     "http://${HOST}:${PORT}/mcp",
     "https://api.${TLD}/x?key=${KEY:-none}",
     "https://user:${PASS}@example.com/",
-  ])("the address %s is checked without its references", (url) => {
+  ])("the parts of the URL %s outside of its references are checked", (url) => {
     expect(first(servers("- alias: a", "  transport: http", `  url: "${url}"`))?.endpoint).toMatchObject({
       url,
     });
   });
 
-  test("anchors and own keys may be used to say things once", () => {
+  test("YAML anchors and unknown keys with x- can be used to avoid repetition", () => {
     const text = `x-env: &env {A: 1}\nconfig:\n  servers:\n    - {alias: a, transport: stdio, command: x, env: *env}`;
     expect(first(text)?.endpoint).toMatchObject({ env: { A: "1" } });
   });
@@ -265,7 +265,7 @@ test.each([
   expect(looksLikeManifest(value)).toBe(expected);
 });
 
-test("no text makes the parser throw", () => {
+test("the parser never throws", () => {
   const line = fc.constantFrom(
     "config:",
     "  servers:",

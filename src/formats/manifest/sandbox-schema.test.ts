@@ -1,4 +1,4 @@
-// A server's sandbox as people write it, and what is said when it is wrong.
+// The sandbox of a server in a config file: the notations that are read, and the errors.
 
 import { resolve } from "node:path";
 import { expect, test } from "vitest";
@@ -28,7 +28,7 @@ test.each<[string, string]>([
   ["true", "enforce"],
   ["{ mode: off }", "off"],
   ["{ mode: false }", "off"],
-])("sandbox: %s is the mode %s", (written, mode) => {
+])("sandbox: %s is read as the mode %s", (written, mode) => {
   const { sandbox, problems, notes } = sandboxOf(written);
   expect(sandbox).toEqual({ mode });
   expect(problems).toEqual([]);
@@ -37,7 +37,7 @@ test.each<[string, string]>([
   );
 });
 
-test("the whole block", () => {
+test("reads every key of a sandbox", () => {
   const { sandbox, problems } = sandboxOf(`
       mode: enforce
       backend: bwrap
@@ -69,14 +69,14 @@ test("the whole block", () => {
   });
 });
 
-test("hosts also under egress, and none at all", () => {
+test("reads hosts also under network.egress, and an empty list as no network access", () => {
   expect(sandboxOf("{ network: { egress: [a.com] } }").sandbox).toEqual({ network: ["a.com"] });
   expect(sandboxOf("{ network: [] }").sandbox).toEqual({ network: [] });
   expect(sandboxOf("{ network: { egress: [] } }").sandbox).toEqual({ network: [] });
   expect(sandboxOf("{}").sandbox).toEqual({});
 });
 
-test("camel case is read as well", () => {
+test("accepts keys in camel case", () => {
   expect(sandboxOf("{ limits: { openFiles: 9, fileSize: 1KB }, pathArguments: { t: [p] } }").sandbox).toEqual(
     {
       limits: { openFiles: 9, fileBytes: 1_000 },
@@ -104,7 +104,7 @@ test.each<[string, string, string, string]>([
   ["{ limits: { memory: much } }", "4:34", "servers.a.sandbox.limits.memory must be a size", "KiB"],
   ["{ limits: { processes: 0 } }", "4:37", "must be a whole number of at least 1", ""],
   ["{ limits: { niceness: 20 } }", "4:36", "must be a whole number from 0 to 19", ""],
-])("sandbox: %s", (written, place, message, hint) => {
+])("refuses sandbox: %s", (written, place, message, hint) => {
   const { sandbox, problems } = sandboxOf(written);
   expect(sandbox).toBeUndefined();
   expect(problems).toHaveLength(1);
@@ -113,12 +113,12 @@ test.each<[string, string, string, string]>([
   expect(`${problems[0]?.line}:${problems[0]?.column}`).toBe(place);
 });
 
-test("all problems at once", () => {
+test("reports all problems of a sandbox at once", () => {
   const { problems } = sandboxOf("{ mode: on, network: ['a b'], fs: { deny: ['*'] }, limits: { cpu: x } }");
   expect(problems).toHaveLength(4);
 });
 
-test("in a manifest, relative to it; a hidden folder speaks for the one above", () => {
+test("paths are relative to the manifest, or to the parent of a hidden folder that contains the manifest", () => {
   const text =
     "config:\n  servers:\n    - { alias: a, transport: stdio, command: x, sandbox: { fs: { read: [d] } } }\n";
   const read = (file: string) => parseManifest(text, file).servers[0]?.launch?.sandbox?.fs?.read;
@@ -127,7 +127,7 @@ test("in a manifest, relative to it; a hidden folder speaks for the one above", 
   expect(read("manifest.yaml")).toEqual([resolve("d")]);
 });
 
-test("what is declared for a server that is elsewhere is refused, because it could not be enforced", () => {
+test("refuses sandbox rules for a remote server, because Portolan cannot enforce them", () => {
   const read = (sandbox: string) =>
     parseWorkspace(`servers:\n  a: { url: https://a.com, sandbox: ${sandbox} }\n  b: { command: x }\n`, FILE);
   for (const sandbox of ["enforce", "{ network: [b.com], fs: { read: [/a] } }", "true"]) {
@@ -147,7 +147,7 @@ test("what is declared for a server that is elsewhere is refused, because it cou
   }
 });
 
-test("a server that is elsewhere has no sandbox", () => {
+test("warns that sandbox and requires have no effect for a remote server", () => {
   const { servers, diagnostics } = parseWorkspace(
     "servers:\n  a: { url: https://a.com, sandbox: off, requires: { os: [linux] } }\n",
     FILE,

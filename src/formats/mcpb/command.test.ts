@@ -41,7 +41,7 @@ const node = (args: readonly string[], env: object = {}, more: object = {}): obj
   mcp_config: { command: "node", args, env, ...more },
 });
 
-describe("placeholders", () => {
+describe("placeholders of a bundle", () => {
   const manifest = read(
     node(
       ["${__dirname}/server/index.js", "${user_config.folders}", "--limit=${user_config.limit}", "${other}"],
@@ -50,7 +50,7 @@ describe("placeholders", () => {
     SETTINGS,
   );
 
-  test("values, lists and defaults", () => {
+  test("are replaced with values, lists and defaults", () => {
     expect(mcpbProgram(manifest, PLACE, { token: "t", folders: ["/a", "/b"], limit: 5 })).toEqual({
       ok: true,
       program: {
@@ -63,14 +63,14 @@ describe("placeholders", () => {
     });
   });
 
-  test("a setting without a value leaves its argument out, and a default may name a folder", () => {
+  test("without a value remove their argument, and a default can name a folder", () => {
     const result = mcpbProgram(manifest, PLACE, { token: "t" });
     expect(result.ok && result.program.args).toEqual([
       ...["/store/notes/server/index.js", "/home/alice/notes", "${other}"],
     ]);
   });
 
-  test("a missing setting and wrong values are reported together", () => {
+  test("missing settings and invalid values are reported together", () => {
     const result = mcpbProgram(manifest, PLACE, { limit: 50, dry: "yes", folders: "x" });
     expect(result).toEqual({
       ok: false,
@@ -83,11 +83,11 @@ describe("placeholders", () => {
     });
   });
 
-  test("an empty text is no value", () => {
+  test("an empty string counts as a missing value", () => {
     expect(mcpbProgram(manifest, PLACE, { token: "" }).ok).toBe(false);
   });
 
-  test("a value is never expanded again", () => {
+  test("a value that looks like a placeholder is not replaced again", () => {
     const dangerous = fc.constantFrom("${HOME}", "${user_config.token}", "$&", "$1", "${__dirname}", "$$");
     fc.assert(
       fc.property(fc.oneof(fc.string({ minLength: 1 }), dangerous), (value) => {
@@ -98,7 +98,7 @@ describe("placeholders", () => {
     );
   });
 
-  test("a text without placeholders stays as it is", () => {
+  test("a text without placeholders is not changed", () => {
     fc.assert(
       fc.property(
         fc.string().filter((text) => !text.includes("${") && !text.includes("\0")),
@@ -111,7 +111,7 @@ describe("placeholders", () => {
   });
 });
 
-describe("platforms", () => {
+describe("platforms of a bundle", () => {
   const manifest = read({
     type: "binary",
     entry_point: "bin/notes",
@@ -131,19 +131,19 @@ describe("platforms", () => {
     ["darwin", "/store/notes/bin/notes", ["/home/alice/x", "/home/alice/Desktop"], { B: "2" }],
     ["win32", "/store/notes\\bin\\notes.exe", ["/home/alice\\x", "/home/alice\\Desktop"], { A: "1" }],
     ["constructor", "/store/notes/bin/notes", ["/home/alice/x", "/home/alice/Desktop"], { A: "1" }],
-  ])("%s", (platform, command, args, env) => {
+  ])("the program for %s uses the overrides and paths of the platform", (platform, command, args, env) => {
     const result = mcpbProgram(manifest, { ...PLACE, platform });
     expect(result.ok && result.program).toMatchObject({ command, args, env });
   });
 
-  test("uv runs the entry point when the manifest has no command", () => {
+  test("uv runs the entry point if the manifest has no command", () => {
     const result = mcpbProgram(read({ type: "uv", entry_point: "src/server.py" }), PLACE);
     expect(result.ok && result.program).toMatchObject({
       ...{ runtime: "uv", command: "uv", args: ["run", "--directory", "/store/notes", "src/server.py"] },
     });
   });
 
-  test("requirements have the form of a package's", () => {
+  test("requirements have the same form as those of a package", () => {
     const compatibility = { platforms: ["linux"], runtimes: { node: "new", python: ">=3.8,<4.0" } };
     expect(mcpbRequirements(read(node([]), {}, { compatibility }))).toEqual({
       os: ["linux"],
@@ -153,13 +153,13 @@ describe("platforms", () => {
   });
 });
 
-describe("settings", () => {
+describe("settings of a bundle", () => {
   const manifest = read(
     node([], { NOTES_TOKEN: "${user_config.token}", LIMIT: "fixed", F: "x${user_config.folders}" }),
     { ...SETTINGS, "9lives": { type: "string", title: "t", description: "d" } },
   );
 
-  test("have the form of a package's configuration", () => {
+  test("have the same form as the configuration of a package", () => {
     expect(mcpbConfiguration(manifest)).toEqual({
       schema: {
         type: "object",
@@ -188,7 +188,7 @@ describe("settings", () => {
     expect(mcpbConfiguration(read(node([])))).toBeUndefined();
   });
 
-  test("come back from the environment", () => {
+  test("are read from environment variables", () => {
     const env = { NOTES_TOKEN: "t", FOLDERS: '["/a","/b"]', LIMIT_2: "7", DRY: "true", OTHER: "x" };
     expect(mcpbSettings(manifest, env)).toEqual({
       values: { token: "t", folders: ["/a", "/b"], limit: 7, dry: true },
@@ -197,7 +197,7 @@ describe("settings", () => {
     expect(mcpbSettings(manifest, { FOLDERS: "/one", DRY: "" }).values).toEqual({ folders: ["/one"] });
   });
 
-  test("that do not fit are reported without their value", () => {
+  test("with invalid values are reported without the value", () => {
     expect(mcpbSettings(manifest, { LIMIT_2: "4711", DRY: "maybe" }).problems).toEqual([
       "The setting limit (LIMIT_2) is out of range: the largest value is 10.",
       "The setting dry (DRY) must be a boolean.",
@@ -205,7 +205,7 @@ describe("settings", () => {
     expect(mcpbSettings(manifest, { LIMIT_2: "x" }).problems).toHaveLength(1);
   });
 
-  test("of any names get different variables", () => {
+  test("get different environment variables, for any names", () => {
     const name = fc
       .stringMatching(/^[A-Za-z0-9_.-]{1,12}$/)
       .filter((one) => !/^(constructor|__proto__|prototype)$/.test(one));

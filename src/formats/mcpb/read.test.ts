@@ -69,8 +69,8 @@ const parse = (value: unknown): McpbResult =>
 
 const short = ({ severity, path, message }: Diagnostic): string => `${severity} ${path}: ${message}`;
 
-describe("accepted", () => {
-  test("every field of the newest version", () => {
+describe("accepted manifests", () => {
+  test("a manifest with every field of the newest version", () => {
     const { manifest: read, diagnostics } = parse(manifest());
     expect(diagnostics).toEqual([]);
     expect(read?.server.mcpConfig?.platformOverrides?.["win32"]?.args).toEqual([
@@ -84,7 +84,7 @@ describe("accepted", () => {
     ["manifest_version", "0.2"],
     ["manifest_version", "0.3"],
     ["dxt_version", "0.1"],
-  ])("the least of %s %s", (key, version) => {
+  ])("a minimal manifest with %s %s", (key, version) => {
     const { manifest: read, diagnostics } = parse({
       ...{ [key]: version, name: "n", version: "1.0.0", description: "d", author: { name: "A" } },
       server: { type: "python", entry_point: "main.py", mcp_config: { command: "python" } },
@@ -134,7 +134,7 @@ describe("accepted", () => {
   });
 });
 
-describe("refused", () => {
+describe("refused manifests", () => {
   test.each<[string, (value: Loose) => void, string, RegExp]>([
     [
       "no version of the format",
@@ -225,7 +225,7 @@ describe("refused", () => {
     expect(errors.map(short).join("\n")).toMatch(message);
   });
 
-  test("all problems at once, each at its place", () => {
+  test("all problems are reported at once with their positions", () => {
     const text = `{
   "manifest_version": "0.3",
   "name": "",
@@ -252,13 +252,13 @@ describe("refused", () => {
     "5",
     '{"server":'.repeat(500),
     `{"name":"${"x".repeat(2_000_000)}"}`,
-  ])("%#: a text that is no manifest", (text) => {
+  ])("%#: a text that is not a manifest", (text) => {
     const { manifest: read, diagnostics } = parseMcpbManifest(text, "manifest.json");
     expect(read).toBeUndefined();
     expect(diagnostics.some(({ severity }) => severity === "error")).toBe(true);
   });
 
-  test("too many settings, and keys that change prototypes", () => {
+  test("too many settings, and keys that would change a prototype", () => {
     const many = Object.fromEntries(Array.from({ length: 300 }, (_, n) => [`s${n}`, { type: "string" }]));
     expect(parse(manifest((value) => (value["user_config"] = many))).manifest).toBeUndefined();
     const text = JSON.stringify(manifest()).replace('"token":{', '"__proto__":{');
@@ -266,7 +266,7 @@ describe("refused", () => {
   });
 });
 
-test("no text makes the reader throw", () => {
+test("the reader never throws", () => {
   fc.assert(
     fc.property(fc.string(), (text) => {
       parseMcpbManifest(text, "manifest.json");
@@ -281,7 +281,7 @@ test("no text makes the reader throw", () => {
   );
 });
 
-test("manifests are recognized", () => {
+test("looksLikeMcpbManifest recognizes manifests", () => {
   expect(looksLikeMcpbManifest(manifest())).toBe(true);
   expect(looksLikeMcpbManifest({ dxt_version: "0.1", server: {} })).toBe(true);
   expect(looksLikeMcpbManifest({ name: "x", server: {} })).toBe(false);

@@ -11,8 +11,8 @@ const declare = (beside: string, text = NEW): ReturnType<typeof readMcpfile> =>
 const trusted = ({ servers }: ReturnType<typeof readMcpfile>): unknown =>
   servers.map(({ endpoint }) => (endpoint.transport === "invoke" ? endpoint.server.clientTls : undefined));
 
-describe("the file beside an mcpfile", () => {
-  test("says whom requests trust, and where to listen", () => {
+describe("the config file beside an mcpfile", () => {
+  test("sets the certificate authorities for requests, and the port and TLS of the gateway", () => {
     const declared = declare(
       settings(
         "clientTlsConfig: {caCertFiles: [ca.pem]}, streamableHttpConfig: {port: 9000, basePath: /mcp, tls: {certFile: c.pem, keyFile: k.pem}}",
@@ -39,7 +39,7 @@ describe("the file beside an mcpfile", () => {
     ]);
   });
 
-  test("its problems are problems of the mcpfile", () => {
+  test("has errors that are reported as errors of the mcpfile", () => {
     expect(declare(settings("clientTlsConfig: {caCertFile: [x]}")).diagnostics).toMatchObject([
       { severity: "error", file: BESIDE, line: 3 },
     ]);
@@ -47,7 +47,7 @@ describe("the file beside an mcpfile", () => {
     expect(unread.diagnostics).toMatchObject([{ severity: "error", code: "FILE_FAILED" }]);
   });
 
-  test("something else of that name does not matter, nor does it for older files", () => {
+  test("is ignored if it has another format or if the mcpfile is of an older version", () => {
     expect(declare("services: {}\n")).toMatchObject({ diagnostics: [], gateway: undefined });
     const old = declare(
       settings("streamableHttpConfig: {port: 9000}"),
@@ -57,18 +57,18 @@ describe("the file beside an mcpfile", () => {
   });
 });
 
-describe("the runtime in a file", () => {
+describe("the runtime section of an mcpfile", () => {
   const server = (name: string, port: number): string =>
     `{name: ${name}, version: 1.0.0, runtime: {transportProtocol: streamablehttp, streamableHttpConfig: {port: ${port}}}}`;
 
-  test("of one server says where to listen", () => {
+  test("sets the port of the gateway if the file has one server", () => {
     expect(readMcpfile(`mcpFileVersion: 0.0.1\nservers: [${server("a", 1)}]`, FILE)).toMatchObject({
       gateway: { port: 1 },
       diagnostics: [],
     });
   });
 
-  test("of several does not", () => {
+  test("is not used if the file has several servers", () => {
     const text = `mcpFileVersion: 0.0.1\nservers: [${server("a", 1)}, ${server("b", 2)}]`;
     const { gateway, diagnostics } = readMcpfile(text, FILE);
     expect(gateway).toBeUndefined();

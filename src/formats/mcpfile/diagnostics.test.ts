@@ -23,14 +23,14 @@ const invoke = (invocation: string): string =>
 const command = (text: string, more = ""): string =>
   invoke(`{cli: {command: ${JSON.stringify(text)}${more}, appendUnused: true}}`);
 
-test("a variable cannot be the program, and can be an argument", () => {
+test("a variable can be an argument, but not the program", () => {
   const file = (text: string): string =>
     `mcpFileVersion: 0.1.0\nname: a\nversion: 1.0.0\ntools:\n- {name: t, description: d, invocation: {cli: {command: ${JSON.stringify(text)}}}}`;
   expect(problems(file("${BIN}/tool x"))).toEqual(["5:58 the program itself cannot be a variable"]);
   expect(problems(file("tool ${BIN}"))).toEqual([]);
 });
 
-test.each(["0.0.1", "0.1.0"])("allowPrivate in %s", (version) => {
+test.each(["0.0.1", "0.1.0"])("reads allowPrivate in version %s", (version) => {
   const own = `tools: [{name: t, description: d, inputSchema: {type: object}, invocation: {http: {method: GET, url: "http://a.example", allowPrivate: true}}}]`;
   const text =
     version === "0.0.1"
@@ -41,7 +41,7 @@ test.each(["0.0.1", "0.1.0"])("allowPrivate in %s", (version) => {
   expect(servers[0]?.tools[0]?.invocation).toMatchObject({ allowPrivate: true });
 });
 
-describe("the file", () => {
+describe("an mcpfile as a whole", () => {
   test.each<[string, string, string[]]>([
     ["nothing", "", ["1:1 the file is empty"]],
     ["a list", "- a", ["1:1 an mcpfile is an object with keys"]],
@@ -130,11 +130,11 @@ describe("the file", () => {
       "kind: MCPToolDefinitions\nschemaVersion: 0.2.0\nname: a\nversion: 1.0.0\nruntime: {transportProtocol: stdio}",
       ['5:1 unknown key "runtime"'],
     ],
-  ])("%s", (_, text, expected) => {
+  ])("reports errors: %s", (_, text, expected) => {
     expect(problems(text)).toEqual(expected);
   });
 
-  test("an unknown version is told the known ones", () => {
+  test("the hint about an unknown version lists the supported versions", () => {
     const [problem] = problems("mcpFileVersion: 9", true);
     expect(problem).toBe(
       '1:17 mcpFileVersion "9" is not supported | Portolan supports mcpFileVersion 0.0.1, 0.1.0, 0.1.1, and schemaVersion 0.2.0, 0.2.1, 0.2.2, 0.2.3 with kind MCPToolDefinitions or MCPServerConfig.',
@@ -142,7 +142,7 @@ describe("the file", () => {
   });
 });
 
-describe("tools", () => {
+describe("tools of an mcpfile", () => {
   test.each<[string, string, string[]]>([
     [
       "nothing of what is required",
@@ -203,12 +203,12 @@ describe("tools", () => {
         '9:24 unknown key "comand" in servers[0].tools[0].invocation.cli',
       ],
     ],
-  ])("%s", (_, text, expected) => {
+  ])("report errors: %s", (_, text, expected) => {
     expect(problems(text)).toEqual(expected);
   });
 });
 
-test("all problems of one tool at once", () => {
+test("all problems of one tool are reported at once", () => {
   const text = tool(
     "name: a b",
     "description: d",
@@ -228,7 +228,7 @@ test("all problems of one tool at once", () => {
   ]);
 });
 
-test("what is wrong in one tool leaves out that tool, and what is wrong around them is not about a tool", () => {
+test("an error in a tool leaves out this tool; an error outside of tools is not listed in leftOut", () => {
   const good = "{name: t, description: d, inputSchema: {type: object}, invocation: {cli: {command: x}}}";
   const bad = good.replace("command: x", "command: 'x |'").replace("name: t", "name: u");
   const file = (more: string): string =>
@@ -243,7 +243,7 @@ test("what is wrong in one tool leaves out that tool, and what is wrong around t
   ]);
 });
 
-describe("arguments that are used nowhere", () => {
+describe("warnings about unused arguments", () => {
   const all = "ignoredArguments: [name, on, count]";
   test.each<[string, string[]]>([
     [
@@ -265,11 +265,11 @@ describe("arguments that are used nowhere", () => {
     ],
     ["{http: {method: GET, url: 'http://a.example'}}", []],
     ["{http: {method: POST, url: 'http://a.example/{name}', body: form}}", []],
-  ])("%s", (invocation, expected) => {
+  ])("for the invocation %s", (invocation, expected) => {
     expect(problems(invoke(invocation))).toEqual(expected);
   });
 
-  test("of objects, each property; of a request with a bodyRoot, what is not in the body", () => {
+  test("name each unused property of an object, and the properties outside of bodyRoot", () => {
     const text = (schema: string, invocation: string): string =>
       `kind: MCPToolDefinitions\nschemaVersion: 0.2.0\nname: a\nversion: 1.0.0\ntools:\n- {name: t, description: d, inputSchema: ${schema}, invocation: ${invocation}}`;
     const nested = "{properties: {o: {properties: {a: {}, b: {}}}}}";
@@ -295,7 +295,7 @@ describe("arguments that are used nowhere", () => {
     expect(problems(request(", ignoredArguments: [dryRun]"))).toEqual([]);
   });
 
-  test("of a prompt, at its place in the list", () => {
+  test("name an unused argument of a prompt at its position in the list", () => {
     const prompt = `mcpFileVersion: 0.1.0
 name: a
 version: 1.0.0
@@ -305,7 +305,7 @@ prompts:
   });
 });
 
-describe("schemas", () => {
+describe("schemas of tools", () => {
   const schema = (text: string): string =>
     tool(
       "name: t",
@@ -344,11 +344,11 @@ describe("schemas", () => {
     ["{type: object, properties: , required: }", []],
     ["{type: object, properties: {a: , title: }, required: [a, title]}", []],
     ["{type: object, description: d, properties: {type: {type: 'null'}}, additionalProperties: false}", []],
-  ])("%s", (text, expected) => {
+  ])("report errors: %s", (text, expected) => {
     expect(problems(schema(text))).toEqual(expected);
   });
 
-  test("from 0.1 on any JSON Schema", () => {
+  test("from version 0.1 on can use every keyword of JSON Schema", () => {
     const text = (schema: string): string =>
       `mcpFileVersion: 0.1.0\nname: a\nversion: 1.0.0\ntools:\n- {name: t, description: d, inputSchema: ${schema}, invocation: {cli: {command: "x {a.b}"}}}`;
     expect(
@@ -392,11 +392,11 @@ describe("templates and commands", () => {
     ["ls *.txt", ["warning 9:37 * is passed to the program as literal text"]],
     ["ls ~/x", ["warning 9:37 ~ is passed to the program as literal text"]],
     [" ", ["9:34 the command is empty"]],
-  ])("%j", (text, expected) => {
+  ])("report errors in %j", (text, expected) => {
     expect(problems(command(text))).toEqual(expected);
   });
 
-  test("several lines, with the place in a block", () => {
+  test("report positions in a command of several lines", () => {
     const text = tool(
       "name: t",
       "description: d",
@@ -437,19 +437,19 @@ describe("templates and commands", () => {
       ],
     ],
     ["{on: {format: '--on now'}}", ['9:46 "{on}" becomes 2 words, but it is a part of one word']],
-  ])("templateVariables: %s", (variables, expected) => {
+  ])("report errors in templateVariables: %s", (variables, expected) => {
     const found = problems(command("echo {name} {on}x", `, templateVariables: ${variables}`));
     expect(found.map((problem) => problem.replaceAll(/\s+/g, " "))).toEqual(expected);
   });
 
-  test("did you mean", () => {
+  test("have hints with the correct name or notation", () => {
     expect(problems(command("echo {nmae}"), true)[0]).toMatch(/\| Did you mean "name"\?$/);
     expect(problems(command('echo {"name"}'), true)[0]).toMatch(/For braces as such write \{\{ and \}\}\.$/);
     expect(problems(command("a | b"), true)[0]).toMatch(/Quote it .* or write shell: true/);
   });
 });
 
-describe("scripts for a shell", () => {
+describe("shell scripts", () => {
   const calculates = (opener: string): string =>
     `a value inside of ${opener} could run commands, because the shell evaluates it as arithmetic`;
   test.each<[string, string[]]>([
@@ -466,7 +466,7 @@ describe("scripts for a shell", () => {
     ["echo \\{name}", ["a placeholder cannot follow directly after a backslash"]],
     ["echo \\\\{name}", []],
     ["echo ${name}", ["a placeholder cannot follow directly after $"]],
-  ])("%j", (text, expected) => {
+  ])("report unsafe placeholders in %j", (text, expected) => {
     const found = problems(command(text, ", shell: true"));
     expect(found.map((problem) => problem.replace(/^\S+ /, ""))).toEqual(expected);
   });
@@ -477,14 +477,14 @@ describe("scripts for a shell", () => {
     ["server {name} & wait", false],
     ["a && b {name} 2>&1 | c |& d &> e", false],
     ["echo 'a & b' \"c & d\" e\\&f {name} # & g", false],
-  ])("background: %j", (text, isWarned) => {
+  ])("warn about background processes in %j", (text, isWarned) => {
     const found = problems(command(text, ", shell: true"));
     expect(found.map((problem) => problem.replace(/^warning \S+ /, ""))).toEqual(
       isWarned ? ["processes that the script leaves in the background are stopped when it returns"] : [],
     );
   });
 
-  test("the program, and an unknown shell", () => {
+  test("refuse a placeholder as the program, and an unknown shell", () => {
     expect(problems(command("{name} x", ", shell: sh"))).toEqual([
       "9:34 the caller of the tool cannot choose the program itself",
     ]);

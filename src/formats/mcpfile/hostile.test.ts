@@ -13,7 +13,7 @@ const fixture = (name: string): string =>
 const FILES = ["seed.yaml", "everything-0.1.yaml", "everything-0.2.yaml", "mcpserver.yaml"].map(fixture);
 
 function survives(text: string): void {
-  // By the processor's clock: a busy machine is not the text's fault.
+  // This is CPU time, so that a busy machine does not fail the test.
   const before = process.cpuUsage();
   for (const read of [parseMcpfile, readMcpfile, upgradeMcpfile]) {
     const { diagnostics } = read(text, "f.yaml");
@@ -25,12 +25,12 @@ function survives(text: string): void {
   expect(process.cpuUsage(before).user).toBeLessThan(10_000_000);
 }
 
-describe("any text", () => {
-  test("made up", () => {
+describe("hostile input", () => {
+  test("random text is read without an exception", () => {
     fc.assert(fc.property(fc.string({ maxLength: 200 }), survives));
   });
 
-  test("made of the words of the format", () => {
+  test("random words of the format are read without an exception", () => {
     const words = fc.constantFrom(
       ..."mcpFileVersion: kind: schemaVersion: 0.0.1 0.1.0 0.2.0 MCPToolDefinitions servers: tools: name: version: description: inputSchema: invocation: http: cli: extends: from: invocationBases: command: url: {a} ${B} {{ }} { } [ ] - * & ! | > ' \" \n \n\u0020\u0020 \n- , : # \0".split(
         " ",
@@ -46,7 +46,7 @@ describe("any text", () => {
     );
   });
 
-  test("a good file with a part cut out, doubled or replaced", () => {
+  test("a valid file with a part removed, doubled or replaced is read without an exception", () => {
     const change = fc.tuple(
       fc.constantFrom(...FILES),
       fc.nat(),
@@ -79,7 +79,7 @@ describe("any text", () => {
       "a text of an anchor",
       () => `mcpFileVersion: 0.0.1\nx-a: &a ${"x".repeat(500_000)}\nservers: [${"*a, ".repeat(30)}]`,
     ],
-  ])("%s", (_, make) => {
+  ])("is read quickly: %s", (_, make) => {
     survives(make());
   });
 });
@@ -99,7 +99,7 @@ function chain(length: number): string {
   return `mcpFileVersion: 0.1.1\nname: a\nversion: 1.0.0\ninvocationBases:\n${bases.join("\n")}\n  b${length}: {cli: {command: x}}`;
 }
 
-describe.skipIf(process.platform === "win32")("a value in a script", () => {
+describe.skipIf(process.platform === "win32")("a value in an accepted shell script", () => {
   const VALUES = [
     "$(touch C)",
     "`touch C`",
@@ -111,7 +111,7 @@ describe.skipIf(process.platform === "win32")("a value in a script", () => {
     "x' $(touch C) \"'\"`touch C`",
   ];
 
-  test("is never run by a shell that reads what was accepted", () => {
+  test("is never executed by the shell", () => {
     const folder = mkdtempSync(join(tmpdir(), "portolan-script-"));
     const piece = fc.constantFrom(
       ..."{x} {x} {x} ' \" \\ $ $( ) ` ( (( )) # ; | && \n : echo a= <<E \nE\n ${{ }} $' [ ] [[ -eq a[ case in esac done".split(
@@ -138,7 +138,7 @@ describe.skipIf(process.platform === "win32")("a value in a script", () => {
                 env: { PATH: process.env.PATH },
               });
             } catch {
-              // A script that is wrong by itself is nothing to us.
+              // A script with syntax errors does not matter here.
             }
             expect(existsSync(join(folder, "C")), JSON.stringify({ script, value })).toBe(false);
           },
@@ -150,7 +150,7 @@ describe.skipIf(process.platform === "win32")("a value in a script", () => {
     }
   });
 
-  /** With a NUL for each placeholder. */
+  /** The script with a NUL character for each placeholder. */
   function scriptOf(command: string): string | undefined {
     const text = `mcpFileVersion: 0.1.0\nname: a\nversion: 1.0.0\ntools:\n- {name: t, description: d, inputSchema: {properties: {x: {}}}, invocation: {cli: {shell: true, command: ${JSON.stringify(command)}}}}`;
     const invocation = parseMcpfile(text, "f.yaml").servers[0]?.tools[0]?.invocation;

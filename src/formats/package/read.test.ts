@@ -40,13 +40,13 @@ function parse(value: unknown, options: Partial<PackageOptions> = {}): PackageRe
 
 const short = ({ severity, path, message }: Diagnostic): string => `${severity} ${path}: ${message}`;
 
-describe("the example of the format", () => {
+describe("the example of the package format", () => {
   const found = (mode: PackageOptions["mode"]): string[] =>
     parsePackage(EXAMPLE, "github-mcp.json", { mode, now: NOW }).diagnostics.map(
       ({ severity, line, column, path }) => `${severity} ${line}:${column} ${path}`,
     );
 
-  test("has two placeholders for hashes: errors when it is published", () => {
+  test("has errors about its two placeholder hashes when it is published", () => {
     expect(found("strict")).toEqual([
       "warning 12:16 /mcp/version",
       "warning 85:18 /source/platforms",
@@ -55,12 +55,12 @@ describe("the example of the format", () => {
     ]);
   });
 
-  test("is a draft with warnings", () => {
+  test("has only warnings as a draft", () => {
     expect(found("draft").filter((one) => one.startsWith("error"))).toEqual([]);
     expect(found("draft")).toHaveLength(4);
   });
 
-  test("is read whole with real hashes", () => {
+  test("is read with every field if its hashes are real", () => {
     const { metadata, diagnostics } = parse(document());
     expect(diagnostics).toEqual([]);
     expect(metadata).toEqual(document());
@@ -169,7 +169,7 @@ test.each<[string, (value: Loose) => void, string]>([
   ["downloads", (v) => (v["metadata"].downloads = -1), "/metadata/downloads"],
   ["homepage", (v) => (v["metadata"].homepage = "javascript:alert(1)"), "is not an https URL"],
   ["unknown key", (v) => (v["sorce"] = {}), 'unknown key "sorce"'],
-])("an error: %s", (_, change, expected) => {
+])("reports an error about %s", (_, change, expected) => {
   const { metadata, diagnostics } = parse(document(change));
   const errors = diagnostics.filter(({ severity }) => severity === "error");
   expect(metadata).toBeUndefined();
@@ -204,11 +204,11 @@ test.each<[string, (value: Loose) => void]>([
   ["the author's own keys", (v) => (v["x-note"] = { any: "thing" })],
   ["resource templates", (v) => (v["mcp"].capabilities.resources[0].uri = "github://{owner}/{+path}")],
   ["no permissions, no audit", (v) => (v["security"] = { permissions: [] })],
-])("no error: %s", (_, change) => {
+])("accepts %s", (_, change) => {
   expect(parse(document(change)).diagnostics).toEqual([]);
 });
 
-test("a draft may lack what a person or a registry adds later", () => {
+test("a draft can omit the fields that a person or a registry adds later", () => {
   const change = (value: Loose): void => {
     delete value["source"].hash;
     delete value["security"].audit;
@@ -224,7 +224,7 @@ test("a draft may lack what a person or a registry adds later", () => {
   expect(parse(document(change)).diagnostics.filter(({ severity }) => severity === "error")).toHaveLength(5);
 });
 
-test("a host may know further permissions", () => {
+test("a host can define further permissions", () => {
   const change = (value: Loose): void => void value["security"].permissions.push("moon-landing");
   expect(parse(document(change), { permissions: ["moon-landing"] }).diagnostics).toEqual([]);
 });
@@ -234,7 +234,7 @@ test("all errors of a document are reported at once", () => {
   expect(diagnostics.filter(({ severity }) => severity === "error").length).toBeGreaterThan(12);
 });
 
-test("any JSON is read without an exception, and broken JSON has a place", () => {
+test("any JSON is read without an exception, and a JSON syntax error has a position", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => void parse(value)),
     { numRuns: 200 },
@@ -255,19 +255,19 @@ test.each([
   ["apiUrl", "API_URL"],
   ["api.url", "API_URL"],
   ["valueOf", "VALUE_OF"],
-])("the setting %s is passed as %s", (setting, variable) => {
+])("the setting %s is passed as the environment variable %s", (setting, variable) => {
   expect(variableOf(setting)).toBe(variable);
   expect(variableOf(setting, { [setting]: "OWN" })).toBe("OWN");
 });
 
-test("is recognised by its type", () => {
+test("looksLikePackage recognizes a package by its type", () => {
   expect(looksLikePackage(document())).toBe(true);
   expect(looksLikePackage({ type: "mcp-server" })).toBe(false);
   expect(looksLikePackage({ name: "x", version: "1.0.0" })).toBe(false);
 });
 
 // PORTOLAN_WRITE_SCHEMAS=1 npx vitest run src/formats/package/read.test.ts && npx oxfmt schemas
-test("schemas/package.schema.json is what the schema says, and accepts the example", async () => {
+test("schemas/package.schema.json equals the generated JSON Schema, and accepts the example", async () => {
   const url = new URL("../../../schemas/package.schema.json", import.meta.url);
   const schema = toJsonSchemaDocument(PACKAGE, "MCP server package");
   if (process.env.PORTOLAN_WRITE_SCHEMAS === "1") writeFileSync(url, `${JSON.stringify(schema, null, 2)}\n`);

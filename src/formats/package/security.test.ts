@@ -10,7 +10,7 @@ function sandbox(security: PackageSecurity) {
   return result;
 }
 
-test("the format's own example reaches its service and nothing else, and is enforced", () => {
+test("the example of the format can connect only to its own service, and its sandbox is enforced", () => {
   const { sandbox: found, notes } = sandbox({
     permissions: ["network", "github-api"],
     sandbox: { required: true, type: "process" },
@@ -19,7 +19,7 @@ test("the format's own example reaches its service and nothing else, and is enfo
   expect(notes).toEqual([]);
 });
 
-test("no permissions open nothing", () => {
+test("without permissions, a package has no network access and starts no other programs", () => {
   for (const security of [{}, { permissions: [] }])
     expect(sandbox(security)).toEqual({
       ok: true,
@@ -28,14 +28,14 @@ test("no permissions open nothing", () => {
     });
 });
 
-test("network alone is every public host, process lets it start others", () => {
+test("network allows every public host, and process allows other programs", () => {
   expect(sandbox({ permissions: ["network", "process"] }).sandbox).toEqual({
     network: ["*"],
     exec: { spawn: true },
   });
 });
 
-test("filesystem and unknown permissions open nothing, and say so", () => {
+test("filesystem and unknown permissions grant nothing, with a note", () => {
   const { sandbox: found, notes } = sandbox({ permissions: ["filesystem", "moon-api"] });
   expect(found).toEqual({ network: [], exec: { spawn: false } });
   expect(notes.map(({ message }) => message)).toEqual([
@@ -44,19 +44,22 @@ test("filesystem and unknown permissions open nothing, and say so", () => {
   ]);
 });
 
-test("names of an object's own are no services", () => {
+test("names of Object.prototype are unknown permissions", () => {
   expect(sandbox({ permissions: ["constructor", "__proto__"] }).sandbox.network).toEqual([]);
 });
 
-test.each(["wasm", "docker", "vm"])("a sandbox of type %s cannot be enforced", (type) => {
-  const problem = expect.stringContaining(type) as string;
-  const required = { permissions: ["network"], sandbox: { required: true, type } };
-  expect(sandboxFromPermissions(required)).toMatchObject({ ok: false, problem });
-  const { notes } = sandbox({ sandbox: { type } });
-  expect(notes).toMatchObject([{ message: problem }]);
-});
+test.each(["wasm", "docker", "vm"])(
+  "refuses a required sandbox of type %s, and adds a note if it is optional",
+  (type) => {
+    const problem = expect.stringContaining(type) as string;
+    const required = { permissions: ["network"], sandbox: { required: true, type } };
+    expect(sandboxFromPermissions(required)).toMatchObject({ ok: false, problem });
+    const { notes } = sandbox({ sandbox: { type } });
+    expect(notes).toMatchObject([{ message: problem }]);
+  },
+);
 
-test("every host that a permission opens is one", () => {
+test("each host of a permission is a valid network rule", () => {
   for (const name of ["github-api", "slack-api", "google-api", "notion-api", "gitlab-api"])
     for (const host of sandbox({ permissions: [name] }).sandbox.network ?? [])
       expect(parseNetworkRule(host)).toMatchObject({ ok: true });

@@ -1,4 +1,4 @@
-// Sizes as people write them.
+// Reading sizes such as "512MB".
 
 import { expect, test } from "vitest";
 import { SIZE_PATTERN, parseSize } from "./quantities.ts";
@@ -21,7 +21,7 @@ test.each<[string | number, number | undefined]>([
   ["much", undefined],
   ["", undefined],
   ["99999999999GB", undefined],
-])("%j is %j bytes", (written, bytes) => {
+])("parseSize reads %j as %j bytes", (written, bytes) => {
   expect(parseSize(written)).toBe(bytes);
   if (bytes !== undefined) expect(String(written)).toMatch(new RegExp(SIZE_PATTERN));
 });

@@ -47,7 +47,7 @@ function read(schema: AnySchema, yaml: string): { value: unknown; found: string[
   };
 }
 
-test("a right value has the names of the code, with defaults, synonyms and aliases resolved", () => {
+test("a valid value has the property names of the code, with defaults, synonyms and aliases resolved", () => {
   const yaml = `
 name: x
 kind: big
@@ -78,7 +78,7 @@ x-mine: {anything: [1]}
   expect(read(THING, "name: x\nsize:\n").value).toEqual({ name: "x", kind: "small" });
 });
 
-test("all diagnostics at once, each with its place and a hint; right fields and items are kept", () => {
+test("reports all diagnostics at once with positions and hints, and keeps valid fields and items", () => {
   const yaml = [
     "kind: lrge",
     "size: 0",
@@ -154,7 +154,7 @@ describe("single values", () => {
     ],
     ["[a]", "1:1  the file must be an object with keys, not a list"],
     ["", "1:1  the file must be an object with keys, not nothing"],
-  ])("%j", (yaml, expected) => {
+  ])("%j is refused", (yaml, expected) => {
     expect(read(THING, yaml).found).toEqual([expected]);
   });
 
@@ -166,15 +166,15 @@ describe("single values", () => {
     ["'2 m'", 120_000],
     ["1h", 3_600_000],
     ["0.5", 500],
-  ])("%s is a duration", (written, ms) => {
+  ])("%s is read as a duration", (written, ms) => {
     expect(read(duration(), written).value).toBe(ms);
   });
 
-  test("zero is a duration where the schema allows it", () => {
+  test("zero is a valid duration if the schema allows it", () => {
     expect(read(duration("", { zero: true }), "0").value).toBe(0);
   });
 
-  test("sizes, numbers of a set, and any value", () => {
+  test("reads sizes, numbers of a set, and any value", () => {
     expect(read(size(), "2KiB").value).toBe(2_048);
     expect(read(oneOfNumbers("", [1, 2]), "2").value).toBe(2);
     expect(read(list("", oneOfNumbers("", [1, 2])), "[3]").found).toEqual([
@@ -184,7 +184,7 @@ describe("single values", () => {
   });
 });
 
-describe("patterns, lengths, unique and filled lists, open objects", () => {
+describe("patterns, lengths, unique and non-empty lists, open objects", () => {
   const MORE = partialObject(
     "",
     {
@@ -202,7 +202,7 @@ describe("patterns, lengths, unique and filled lists, open objects", () => {
     ["silent: AB", { silent: "AB" }],
     ["tags: [a, 1]", { tags: ["a", "1"] }],
     ["free: { a: [1, ~] }", { free: { a: [1, null] } }],
-  ])("%j is right", (yaml, value) => {
+  ])("%j is accepted", (yaml, value) => {
     expect(read(MORE, yaml)).toEqual({ value, found: [], hints: [] });
   });
 
@@ -211,11 +211,11 @@ describe("patterns, lengths, unique and filled lists, open objects", () => {
     ["id: abcde", "1:5 /id id is longer than 4 characters", "Make it shorter."],
     ["tags: []", "1:7 /tags tags is empty", "Write at least one item."],
     ["tags: [a, b, a]", "1:14 /tags/2 tags[2] repeats tags[0] at line 1", "Keep one of them."],
-  ])("%j is not", (yaml, message, hint) => {
+  ])("%j is refused", (yaml, message, hint) => {
     expect(read(MORE, yaml)).toMatchObject({ found: [message], hints: [hint] });
   });
 
-  test("are in the JSON Schema", () => {
+  test("are part of the JSON Schema", () => {
     expect(toJsonSchemaDocument(MORE, "More")).toEqual({
       $schema: "https://json-schema.org/draft/2020-12/schema",
       title: "More",
@@ -236,7 +236,7 @@ describe("patterns, lengths, unique and filled lists, open objects", () => {
 });
 
 describe("objects", () => {
-  test("a check sees the right fields of a draft and reports at fields by their names", () => {
+  test("a check gets the valid fields of a draft, and reports errors by the keys of the file", () => {
     const RANGE = object(
       "",
       { fromMs: duration().key("from"), toMs: duration().key("to", "until") },
@@ -259,7 +259,7 @@ describe("objects", () => {
     ]);
   });
 
-  test("a transform is not called for a value with an error in it", () => {
+  test("a transform is not called for a value that contains an error", () => {
     const called: unknown[] = [];
     const schema = list("", integer()).transform((value) => {
       called.push(value);
@@ -270,7 +270,7 @@ describe("objects", () => {
     expect(called).toEqual([[1, 2]]);
   });
 
-  test("keys may be the names of the code, and the node of a value can be found", () => {
+  test("keys can be those of the code, and nodeOf finds the node of a value", () => {
     const schema = object("", { maxBytes: integer().required() }, { keys: "camelCase" });
     const { value } = read(schema, "maxBytes: 1");
     expect(value).toEqual({ maxBytes: 1 });
@@ -279,7 +279,7 @@ describe("objects", () => {
   });
 });
 
-test("the JSON Schema says the same", () => {
+test("generates the JSON Schema of a schema", () => {
   expect(toJsonSchemaDocument(THING, "Thing")).toEqual({
     $schema: "https://json-schema.org/draft/2020-12/schema",
     title: "Thing",
@@ -313,7 +313,7 @@ test("the JSON Schema says the same", () => {
   });
 });
 
-test("the docs table has a row for each key", () => {
+test("the table for the docs has a row for each key", () => {
   const schema = object("", {
     name: text("What it is called.").required(),
     mode: oneOf("How.", ["a", "b"]).default("a"),

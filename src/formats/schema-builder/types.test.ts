@@ -1,4 +1,4 @@
-// The inferred types. The compiler checks this file; the test only keeps it in the run.
+// The inferred types. The compiler checks this file; the test exists only so that vitest runs the file.
 
 import { expect, expectTypeOf, test } from "vitest";
 import {
@@ -22,7 +22,7 @@ const SERVER = object("", {
   parts: list("", object("", { nameLength: text().transform((name) => name.length) })),
 });
 
-test("types are inferred from the schema", () => {
+test("TypeScript infers the types from the schema", () => {
   expectTypeOf<Value<typeof SERVER>>().toEqualTypeOf<{
     readonly alias: string;
     readonly maxMessageBytes: number;

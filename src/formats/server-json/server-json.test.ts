@@ -1,4 +1,4 @@
-// server.json: every field, the ways to install, settings and command words, wrong documents, hostile texts.
+// server.json: every field, the ways to install, settings and arguments, invalid documents, hostile texts.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -95,8 +95,8 @@ const installable = (option: ServerOption | undefined): InstallableOption => {
   return option;
 };
 
-describe("a document", () => {
-  test("with every field has no diagnostics, except for a gap without a variable", () => {
+describe("a server.json document", () => {
+  test("with every field has one warning, about a placeholder without a variable", () => {
     const { document: read, diagnostics } = parse(document());
     expect(read?.repository?.id).toBe("42");
     expect(diagnostics.map(({ severity, message }) => `${severity} ${message}`)).toEqual([
@@ -104,7 +104,7 @@ describe("a document", () => {
     ]);
   });
 
-  test("may be an entry of the API, and may have fields of its registry", () => {
+  test("can be an entry of the registry API, and can have fields of its registry", () => {
     expect(parse({ server: document(), _meta: {} }).document?.name).toBe("io.github.alice/notes");
     expect(parse(document((value) => (value["status"] = "active"))).document).toBeDefined();
   });
@@ -164,7 +164,7 @@ describe("a document", () => {
     ],
     ["a remote that is no URL", (value) => (value["remotes"][0].url = "javascript:x"), "/remotes/0/url"],
     ["the form of 2025-07", (value) => (value["version_detail"] = { version: "1" }), ""],
-  ])("refused: %s", (_, change, path) => {
+  ])("is refused with %s", (_, change, path) => {
     const { document: read, diagnostics } = parse(document(change));
     expect(read).toBeUndefined();
     const errors = diagnostics.filter(({ severity }) => severity === "error");
@@ -172,7 +172,7 @@ describe("a document", () => {
     expect(errors.every(({ line }) => line !== undefined)).toBe(true);
   });
 
-  test("a long description and a bundle without a hash are warnings", () => {
+  test("with a long description or a bundle without a hash has warnings", () => {
     const { document: read, diagnostics } = parse(
       document((value) => {
         value["description"] = "d".repeat(101);
@@ -185,7 +185,7 @@ describe("a document", () => {
     expect(diagnostics).toHaveLength(2);
   });
 
-  test("no text makes the reader throw", () => {
+  test("never makes the reader throw", () => {
     fc.assert(fc.property(fc.string(), (text) => void parseServerJson(text, "server.json")));
     fc.assert(
       fc.property(
@@ -200,7 +200,7 @@ describe("a document", () => {
     );
   });
 
-  test("is recognized", () => {
+  test("is recognized by looksLikeServerJson", () => {
     expect(looksLikeServerJson(document())).toBe(true);
     expect(looksLikeServerJson({ server: document() })).toBe(true);
     expect(looksLikeServerJson({ name: "@alice/x", source: {}, type: "mcp-server" })).toBe(false);
@@ -209,7 +209,7 @@ describe("a document", () => {
 });
 
 describe("a package", () => {
-  test("has its settings in the form of a package's configuration", () => {
+  test("has settings in the same form as the configuration of a package", () => {
     const [option] = options(document());
     expect(installable(option).configuration).toEqual({
       schema: {
@@ -232,7 +232,7 @@ describe("a package", () => {
     });
   });
 
-  test("becomes words and variables", () => {
+  test("becomes command arguments and environment variables", () => {
     const [option] = options(document());
     const env = { NOTES_TOKEN: "{host}", HOST: "h.example", FOLDER: '["/a","/b"]', VERBOSE: "true" };
     expect(fillOption(installable(option), env)).toMatchObject({
@@ -242,7 +242,7 @@ describe("a package", () => {
     });
   });
 
-  test("without its settings says which are missing", () => {
+  test("reports the settings that have no value", () => {
     const [option] = options(document());
     expect(fillOption(installable(option), { VERBOSE: "false" })).toMatchObject({
       args: ["serve", "--stdio", "--port", "8080"],
@@ -302,11 +302,11 @@ describe("a package", () => {
     [{ registryType: "npm", identifier: "a b", version: "1.0.0" }, { kind: "unsupported" }],
     [{ registryType: "pypi", identifier: "--index-url=x", version: "1" }, { kind: "unsupported" }],
     [{ registryType: "oci", identifier: "--privileged", version: "1" }, { kind: "unsupported" }],
-  ])("%j", (entry, expected) => {
+  ])("is read from %j", (entry, expected) => {
     expect(onlyPackage(entry)).toMatchObject(expected);
   });
 
-  test("that listens on HTTP has a URL with the values of its arguments", () => {
+  test("on HTTP has a URL with the values of its arguments", () => {
     const option = onlyPackage({
       ...{ registryType: "npm", identifier: "x", version: "1.0.0" },
       transport: { type: "streamable-http", url: "http://localhost:{port}/{path}?t={TOKEN}&z={z}" },
@@ -322,7 +322,7 @@ describe("a package", () => {
     });
   });
 
-  test("has arguments of its runtime, with variables", () => {
+  test("has runtime arguments with variables", () => {
     const option = onlyPackage({
       ...{ registryType: "oci", identifier: "alice/notes:1" },
       runtimeArguments: [
@@ -341,7 +341,7 @@ describe("a package", () => {
     });
   });
 
-  test("a setting named like a variable of the server gets another variable", () => {
+  test("gives a setting another variable if the server already uses its name", () => {
     const option = onlyPackage({
       ...{ registryType: "npm", identifier: "x", version: "1.0.0" },
       packageArguments: [{ type: "named", name: "--port", description: "p", isRequired: true }],
@@ -354,8 +354,8 @@ describe("a package", () => {
   });
 });
 
-describe("a remote", () => {
-  test("has its URL and headers with placeholders, and secrets are marked", () => {
+describe("a remote server", () => {
+  test("has a URL and headers with placeholders, and marks its secrets", () => {
     const remote = installable(options(document()).at(-1));
     expect(remote).toMatchObject({
       kind: "remote",
@@ -373,7 +373,7 @@ describe("a remote", () => {
     expect(fillOption(remote, {}).url).toBeUndefined();
   });
 
-  test("any values stay as they are", () => {
+  test("gets header values unchanged", () => {
     const remote = installable(options(document()).at(-1));
     fc.assert(
       fc.property(fc.string({ minLength: 1 }), (value) => {
@@ -385,7 +385,7 @@ describe("a remote", () => {
   });
 });
 
-describe("the preferred option", () => {
+describe("the preferred way to install", () => {
   const bundle = (file: string): Loose => ({
     ...{
       registryType: "mcpb",
@@ -395,7 +395,7 @@ describe("the preferred option", () => {
     },
   });
 
-  test("is a package on stdio before others, and a package before a URL", () => {
+  test("is a package on stdio before other packages, and a package before a URL", () => {
     expect(preferredOption(options(document()), LINUX)?.kind).toBe("npm");
     const http = {
       registryType: "npm",
@@ -421,7 +421,7 @@ describe("the preferred option", () => {
     ["linux", "arm64", "notes-linux-arm64.mcpb"],
     ["darwin", "arm64", "notes_macos_arm64.mcpb"],
     ["win32", "x64", "notes-windows-x64.mcpb"],
-  ])("of bundles for several platforms: %s %s", (os, arch, expected) => {
+  ])("for a bundle on %s %s is the file of this platform", (os, arch, expected) => {
     const files = [
       "notes_macos_arm64.mcpb",
       "notes-windows-x64.mcpb",

@@ -1,11 +1,11 @@
-// Rules of `gateway.approval`: read, and checked for names that nobody has.
+// Rules of `gateway.approval`: all fields, and errors about unknown names.
 
 import { expect, test } from "vitest";
 import { parseWorkspace } from "./read.ts";
 
 const SERVERS = "servers: { files: { command: x } }\n";
 
-test("a rule has everything that it can say", () => {
+test("reads every field of an approval rule", () => {
   const { settings, diagnostics } = parseWorkspace(
     `${SERVERS}gateway:
   callers: [{ name: agent, token: "\${A}" }]
@@ -34,7 +34,7 @@ test("a rule has everything that it can say", () => {
   ]);
 });
 
-test("unknown callers and servers of one rule are all reported, with the similar names", () => {
+test("reports all unknown callers and servers of a rule, with similar names as hints", () => {
   const { settings, diagnostics } = parseWorkspace(
     `${SERVERS}gateway:
   callers: [{ name: agent, token: "\${A}" }]
@@ -58,7 +58,7 @@ test.each([
   ["annotations: [dangerous]", "dangerous"],
   ["for: soon", "soon"],
   ["tool: [x]", "tool"],
-])("%s is an error, and the whole gateway section is not used", (rule, message) => {
+])("%s is an error, and Portolan does not use the gateway section", (rule, message) => {
   const { settings, diagnostics } = parseWorkspace(
     `${SERVERS}gateway:\n  callers: [{ name: agent, token: "\${A}" }]\n  approval: [{ ${rule} }]\n`,
     "portolan.yaml",

@@ -9,7 +9,7 @@ import { parseWorkspace } from "./read.ts";
 
 const page = (name: string): string =>
   readFileSync(new URL(`../../../docs/${name}`, import.meta.url), "utf8");
-/** Whole files; parts of one are left out. */
+/** Examples that are whole files. */
 const examples = (name: string): string[] =>
   [...page(name).matchAll(/^```yaml\n([\s\S]*?)^```/gm)]
     .map(([, text = ""]) => text)
@@ -27,7 +27,7 @@ describe.each([
   "reference/sandbox.md",
   "start/mcpfile.md",
 ])("examples of docs/%s", (name) => {
-  test.each(examples(name))("%s", (text) => {
+  test.each(examples(name))("are valid: %s", (text) => {
     const { root } = readYaml(text, "x.yaml");
     const keys = Object.keys(root === undefined ? {} : (toPlain(root) as object));
     const parse = keys.includes("config")
@@ -35,7 +35,7 @@ describe.each([
       : keys.includes("kind")
         ? parseMcpfile
         : parseWorkspace;
-    // That a sandbox is relaxed is worth a note, and no mistake.
+    // A relaxed sandbox gives an info diagnostic, which is not an error.
     const mistakes = parse(text, "/project/x.yaml").diagnostics.filter(({ severity }) => severity !== "info");
     expect(mistakes).toEqual([]);
   });

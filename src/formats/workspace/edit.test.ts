@@ -25,8 +25,8 @@ servers: # all of them
 naming:   "{alias}_{tool}"
 `;
 
-describe("add", () => {
-  test("a new file", () => {
+describe("addServer", () => {
+  test("creates a new file", () => {
     const text = addServer(undefined, "files", { command: "npx", args: ["-y", "server"], env: { A: "1" } });
     expect(text).toBe(`version: 1
 servers:
@@ -41,14 +41,14 @@ servers:
     );
   });
 
-  test("puts the lines after the last server and changes nothing else", () => {
+  test("inserts the lines after the last server and changes nothing else", () => {
     const text = addServer(FILE, "db", { command: "db server", start: "lazy" });
     expect(text).toBe(
       FILE.replace("# far away\n", "# far away\n\n  db:\n    command: db server\n    start: lazy\n"),
     );
   });
 
-  test("follows the file's indentation and line ends", () => {
+  test("uses the indentation and the line ends of the file", () => {
     expect(
       addServer("servers:\r\n    a:\r\n        command: x\r\nnaming: '{tool}'\r\n", "b", { command: "z" }),
     ).toBe("servers:\r\n    a:\r\n        command: x\r\n    b:\r\n      command: z\r\nnaming: '{tool}'\r\n");
@@ -73,7 +73,7 @@ servers:
       "# c\nservers: {b: {command: y}, a: {command: x}}\n",
     ],
     ["all in braces", "{servers: {b: {command: y}}}\n", "{servers: {b: {command: y}, a: {command: x}}}\n"],
-  ])("%s", (_, before, after) => {
+  ])("edits a file with %s", (_, before, after) => {
     expect(addServer(before, "a", { command: "x" })).toBe(after);
   });
 
@@ -120,19 +120,19 @@ servers:
       { command: "x" },
       "FILE_INVALID portolan.yaml is not valid: servers must be an object",
     ],
-  ])("%s is refused", (_, text, alias, fields, expected) => {
+  ])("refuses %s", (_, text, alias, fields, expected) => {
     expect(refusal(() => addServer(text, alias, fields))).toContain(expected);
   });
 });
 
-describe("remove", () => {
-  test("takes the server's lines and the comment above it", () => {
+describe("removeServer", () => {
+  test("removes the lines of the server and the comment above it", () => {
     expect(removeServer(FILE, "search")).toBe(
       FILE.replace('  # about search\n  search: {url: "https://example.com/mcp"} # far away\n\n', ""),
     );
   });
 
-  test("keeps the comment above the first server, which may be about all", () => {
+  test("keeps the comment above the first server, which may be about all servers", () => {
     expect(removeServer(FILE, "files")).toBe(FILE.replace(/ {2}files:\n(.*\n){3}/, ""));
   });
 
@@ -149,11 +149,11 @@ describe("remove", () => {
       "servers:\n  a:\n    command: |\n      x\n\n      y\n  b: {command: y}\n",
       "servers:\n  b: {command: y}\n",
     ],
-  ])("%s", (_, before, after) => {
+  ])("removes a server: %s", (_, before, after) => {
     expect(removeServer(before, "a")).toBe(after);
   });
 
-  test("what is not there, and what others need, is refused", () => {
+  test("refuses an unknown server, and a server with a YAML anchor that another server uses", () => {
     expect(refusal(() => removeServer(FILE, "x"))).toBe("SERVER_UNKNOWN portolan.yaml declares no server x");
     const shared = "servers:\n  a: {command: x, env: &e {A: b}}\n  b: {command: y, env: *e}\n";
     expect(refusal(() => removeServer(shared, "a"))).toContain(
@@ -162,7 +162,7 @@ describe("remove", () => {
   });
 });
 
-test("changed fields of a server; comments and other servers stay", () => {
+test("changeServer replaces fields, and keeps comments and other servers", () => {
   const text =
     "# mine\nservers:\n  a:\n    package: '@a/b@^1' # first\n    env: { A: x } # kept\n  b:\n    command: y # other\n";
   const after = changeServer(text, "a", { package: "@a/b@^2", sandbox: { network: ["a.com"] } });
@@ -175,7 +175,7 @@ test("changed fields of a server; comments and other servers stay", () => {
   expect(refusal(() => changeServer(text, "c", {}))).toContain("SERVER_UNKNOWN");
 });
 
-test("adding and removing gives the file again, whatever it was", () => {
+test("removing an added server restores the file", () => {
   const value = fc
     .string({ minLength: 1, maxLength: 20, unit: "grapheme" })
     .filter((text) => !text.includes("\0"));

@@ -20,7 +20,7 @@ function settings(text: string): GatewaySettings | undefined {
   return parsed.settings.gateway;
 }
 
-test("everything a gateway can say", () => {
+test("reads every key of a gateway", () => {
   const text = `gateway:
   host: 0.0.0.0
   port: 8080
@@ -122,7 +122,7 @@ servers:
   expect(parsed.servers[0]).toMatchObject({ maxResultBytes: 5, lanes: 0 });
 });
 
-test("a caller has one token, or a list of them", () => {
+test("a caller has one token or a list of tokens", () => {
   const callers = (caller: string): unknown =>
     settings(`gateway: {callers: [{name: a, ${caller}}]}`)?.callers;
   expect(callers('token: ["${A}", "${B}"]')).toEqual([{ name: "a", token: ["${A}", "${B}"] }]);
@@ -138,14 +138,14 @@ test("a caller has one token, or a list of them", () => {
   );
 });
 
-test("a low rate lets a client connect, unless its burst is written", () => {
+test("a low rate has a burst that lets a client connect, unless the file sets the burst", () => {
   const burst = (rate: string): unknown =>
     settings(`gateway: {limits: {rate: ${rate}}}`)?.limits?.rate?.burst;
   expect(["2/s", "3/m", "1/h", "{per_second: 2}", "50/s"].map(burst)).toEqual([10, 10, 10, 10, 50]);
   expect(burst("{per_second: 2, burst: 1}")).toBe(1);
 });
 
-test("nothing said is nothing set", () => {
+test("a missing or empty section sets nothing", () => {
   expect(settings("version: 1")).toBeUndefined();
   expect(settings("gateway:")).toBeUndefined();
   expect(settings("gateway: {}")).toEqual({});
@@ -238,12 +238,12 @@ test.each([
     `gateway: {auth: none, callers: [${CALLER}]}`,
     "1:32 gateway.callers cannot be combined with auth: none, which lets everyone in without a token",
   ],
-])("%j is a problem at its place, and no half of it is used", (text, expected) => {
+])("reports %j with its position, and does not use the gateway section", (text, expected) => {
   expect(problems(text)).toEqual([expected]);
   expect(parseWorkspace(text, FILE).settings.gateway).toBeUndefined();
 });
 
-test("all problems at once, with hints", () => {
+test("reports all problems at once, with hints", () => {
   const { diagnostics } = parseWorkspace(
     "gateway:\n  prot: 1\n  limits: {rat: 5/s}\n  callers:\n    - {name: a b, token: '${A}'}\n",
     FILE,
@@ -255,26 +255,26 @@ test("all problems at once, with hints", () => {
   ]);
 });
 
-test("a token in plain text is used, with a warning that does not repeat it", () => {
+test("accepts a token in plain text, with a warning that does not repeat the token", () => {
   const { diagnostics, settings } = parseWorkspace("gateway: {callers: [{name: a, token: hush}]}", FILE);
   expect(settings.gateway?.callers).toEqual([{ name: "a", token: "hush" }]);
   expect(diagnostics).toMatchObject([{ severity: "warning", line: 1, column: 38 }]);
   expect(JSON.stringify(diagnostics)).not.toContain("hush");
 });
 
-test("an issuer on this computer needs no TLS", () => {
+test("an issuer on localhost does not need TLS", () => {
   for (const issuer of ["http://localhost:1", "http://127.0.0.1:1", "http://[::1]:1"])
     expect(settings(`gateway: {oauth: {issuer: "${issuer}"}}`)?.oauth?.issuer).toBe(issuer);
 });
 
-test("what the documents show is right", () => {
+test("the examples in docs/reference/access-control.md are valid", () => {
   const page = readFileSync(new URL("../../../docs/reference/access-control.md", import.meta.url), "utf8");
   const examples = [...page.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, text = ""]) => text);
   expect(examples.length).toBeGreaterThan(3);
   for (const text of examples) expect(settings(text), text).toBeDefined();
 });
 
-test("no section makes the parser throw", () => {
+test("the parser never throws on any gateway section", () => {
   const key = fc.constantFrom("host", "port", "tls", "oauth", "callers", "limits", "allowed_hosts", "auth");
   const section = fc.dictionary(key, fc.oneof(fc.jsonValue({ maxDepth: 4 }), fc.array(fc.object({ key }))));
   fc.assert(
@@ -285,7 +285,7 @@ test("no section makes the parser throw", () => {
   );
 });
 
-test("a budget without a period gets the hint to write one", () => {
+test("the hint about a budget without a period shows valid periods", () => {
   const { diagnostics } = parseWorkspace("gateway: {budgets: {a: {calls: 30}}}", "portolan.yaml");
   expect(diagnostics.map(({ hint }) => hint)).toEqual([
     "Write for example 20/m, 100/h, 500/d or 1000/30d; a period is at most 366 days.",

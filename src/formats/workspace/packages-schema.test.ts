@@ -9,7 +9,7 @@ function problems(text: string): string[] {
   );
 }
 
-test("everything that registries and packages can say", () => {
+test("reads every key of registries and packages", () => {
   const { settings, diagnostics } = parseWorkspace(
     `registries:
   - ./mirror
@@ -59,7 +59,7 @@ test.each([
   ["packages: {min_release_age: soon}", '1:29 min_release_age must be an age, not "soon"'],
   ["packages: {require: [magic]}", '1:22 packages.require[0] cannot be "magic"'],
   ["packages: {advisories: {warn: all}}", '1:31 packages.advisories.warn cannot be "all"'],
-])("%s", (text, problem) => {
+])("reports %s", (text, problem) => {
   expect(problems(text)).toEqual([problem]);
 });
 
@@ -68,7 +68,7 @@ test.each([
   ["90m", 90 * 60_000],
   ["1.5h", 5_400_000],
   ["2w", 14 * 86_400_000],
-])("an age of %s", (text, ms) => {
+])("reads the min_release_age %s", (text, ms) => {
   expect(parseWorkspace(`packages: {min_release_age: ${text}}`, "f").settings.packages?.minReleaseAgeMs).toBe(
     ms,
   );

@@ -10,7 +10,7 @@ function problems(text: string): string[] {
   );
 }
 
-test("everything a workspace can say", () => {
+test("reads every key of a workspace", () => {
   const text = `version: 1
 sources: [extensions/*/manifest.yaml, .mcp.json]
 naming: "{alias}__{tool}"
@@ -93,7 +93,7 @@ enabled_servers: [files, other]
   });
 });
 
-test("an empty file leaves everything open", () => {
+test("an empty file sets nothing", () => {
   for (const text of ["", "# nothing yet\n", "version: 1\n", "servers:\n", "servers: {}\n"])
     expect(parseWorkspace(text, FILE)).toEqual({ servers: [], settings: { defaults: {} }, diagnostics: [] });
   expect(parseWorkspace("sources: []", FILE).settings.sources).toEqual([]);
@@ -125,17 +125,17 @@ test.each([
   ["defaults: {start: never}", '1:19 defaults.start cannot be "never"'],
   ["defaults: {command: x}", '1:12 unknown key "command" in defaults'],
   ["sources: [1]", "1:11 sources[0] must be text, not the number 1"],
-])("%j is a problem at its place", (text, expected) => {
+])("reports %j with its position", (text, expected) => {
   expect(problems(text)).toEqual([expected]);
 });
 
-test("a server that names an mcpfile learns where the file belongs", () => {
+test("the hint about the unknown key mcpfile says where the file belongs", () => {
   const { diagnostics } = parseWorkspace("servers: { a: { mcpfile: ./mcpfile.yaml } }", FILE);
   const found = diagnostics.find(({ message }) => message.includes('unknown key "mcpfile"'));
   expect(found?.hint).toContain("as a server of its own");
 });
 
-test("naming may be without alias", () => {
+test("accepts a naming pattern without {alias}", () => {
   expect(problems('naming: "{tool}"')).toEqual([]);
 });
 
@@ -150,7 +150,7 @@ test.each([
   expect(looksLikeWorkspace(value)).toBe(expected);
 });
 
-test("no text makes the parser throw", () => {
+test("the parser never throws", () => {
   const line = fc.constantFrom(
     "servers:",
     "  a: {command: x}",

@@ -1,4 +1,4 @@
-// The committed JSON Schemas are those of the formats. This writes them anew:
+// The committed JSON Schemas equal the schemas of the formats. This command writes them again:
 // PORTOLAN_WRITE_SCHEMAS=1 npx vitest run src/formats/workspace/schemas.test.ts && npx oxfmt schemas
 
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -18,7 +18,7 @@ const SCHEMAS = [
 describe.each(SCHEMAS)("schemas/%s", (name, schema) => {
   const url = new URL(`../../../schemas/${name}`, import.meta.url);
 
-  test("is what the schema says", () => {
+  test("equals the generated JSON Schema", () => {
     if (WRITE) writeFileSync(url, `${JSON.stringify(schema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(url, "utf8"))).toEqual(schema);
   });
@@ -49,17 +49,17 @@ test.each<[string, string, boolean]>([
   ["manifest.schema.json", "config: {servers: [{alias: a, transport: stido}]}", false],
   ["manifest.schema.json", "config: {servers: [{transport: stdio}]}", false],
   ["manifest.schema.json", "id: a", false],
-])("%s on %j: %s", async (name, text, valid) => {
+])("the schema %s accepts %j: %s", async (name, text, valid) => {
   const schema: unknown = JSON.parse(
     readFileSync(new URL(`../../../schemas/${name}`, import.meta.url), "utf8"),
   );
   const { root } = readYaml(text, "f.yaml");
-  // A busy machine is no fault of the schema.
+  // A busy machine must not fail the test.
   const validator = await createValidator(schema, { budgetMs: 10_000 });
   expect(validator.check(root && toPlain(root)).valid).toBe(valid);
 });
 
-/** Words that leave open what a description is about. */
+/** First words that do not name the subject of a description. */
 const VAGUE = /^(?:what|who|whom|whoever|where|how|those|these|it|its)\b/i;
 
 function descriptionsIn(value: unknown): string[] {

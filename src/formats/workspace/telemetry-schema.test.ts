@@ -10,7 +10,7 @@ function read(text: string): { gateway: GatewaySettings | undefined; problems: s
   };
 }
 
-test("everything that can be said about telemetry and the audit log", () => {
+test("reads every key of telemetry and audit", () => {
   expect(
     read(`telemetry:
   endpoint: http://localhost:4318
@@ -48,7 +48,7 @@ gateway: {port: 1, callers: [{name: prometheus, token: "\${T}"}]}
   });
 });
 
-test("true is everything with its defaults, false is nothing", () => {
+test("true enables a feature with its defaults, and false disables it", () => {
   expect(read("audit: true\ntelemetry: {prometheus: true}").gateway).toEqual({
     audit: {},
     telemetry: { prometheus: {} },
@@ -67,7 +67,7 @@ test.each([
   ],
   ["audit: {keep: 0}", '1:15 audit.keep must be a whole number of at least 1, not "0"'],
   ["audit: yes please", "1:8 audit must be true or false or an object with keys, not text"],
-])("%j is a problem at its place", (text, expected) => {
+])("reports %j with its position", (text, expected) => {
   const { problems, gateway } = read(text);
   expect(problems).toEqual([expected]);
   expect(gateway?.audit).toBeUndefined();

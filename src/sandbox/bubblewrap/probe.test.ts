@@ -17,8 +17,8 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
 const debian = (file: string): string | undefined => (file === "/etc/os-release" ? "ID=debian" : undefined);
 
-describe.skipIf(process.platform !== "linux")("a probe", () => {
-  test("without bubblewrap names the command that installs it", async () => {
+describe.skipIf(process.platform !== "linux")("the probe of bubblewrap", () => {
+  test("names the command that installs bubblewrap", async () => {
     const { report } = await runProbe(join(folder, "no-bwrap"), debian);
     expect(report.available).toBe(false);
     expect(report.findings[0]).toEqual({
@@ -29,7 +29,7 @@ describe.skipIf(process.platform !== "linux")("a probe", () => {
     });
   });
 
-  test("with one that may not make namespaces says why", async () => {
+  test("reports why bubblewrap cannot create namespaces", async () => {
     const file = join(folder, "bwrap");
     writeFileSync(
       file,
@@ -46,12 +46,12 @@ describe.skipIf(process.platform !== "linux")("a probe", () => {
     expect(finding?.remedy).toContain(`profile bwrap ${file} flags=(unconfined) { userns, }`);
   });
 
-  test("is made once per process", () => {
+  test("runs once per process", () => {
     const file = join(folder, "no-bwrap");
     expect(probeBubblewrap(file)).toBe(probeBubblewrap(file));
   });
 
-  test("but not where something was missing: it may have been installed since", async () => {
+  test("runs again after a failure, because bubblewrap may have been installed since", async () => {
     const file = join(folder, "late-bwrap");
     expect((await probeBubblewrap(file)).report.findings[0]?.detail).toBe("bubblewrap is not installed");
     writeFileSync(file, "#!/bin/sh\necho bubblewrap 0.8.0\n");
@@ -61,7 +61,7 @@ describe.skipIf(process.platform !== "linux")("a probe", () => {
       .toBe(true);
   });
 
-  test("without it the whole sandbox is reported as missing", async () => {
+  test("reports the whole sandbox as missing if bubblewrap is not installed", async () => {
     const backend = createBubblewrap({ bwrap: join(folder, "no-bwrap") });
     const problems = await backend.missing({
       ...{ mounts: [], home: "/home/user", network: [], exec: { allow: undefined, spawn: true }, limits: {} },
@@ -77,13 +77,13 @@ test.each([
   ["/proc/sys/kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"],
   ["/.dockerenv", "", "docker run --security-opt seccomp=unconfined"],
   ["/nothing", "", "bwrap --unshare-all"],
-])("explained by %s", (file, content, remedy) => {
+])("explain() gives the remedy for %s", (file, content, remedy) => {
   const found = explain("bwrap: it failed", "bwrap", (name) => (name === file ? content : undefined));
   expect(found.remedy).toContain(remedy);
 });
 
 test.each(["/.dockerenv", "/run/.containerenv"])(
-  "a container with %s cannot change its host",
+  "the remedy in a container with %s includes the commands for its host",
   (container) => {
     const host: Record<string, string> = {
       [container]: "",
@@ -102,22 +102,25 @@ test.each([
   ["ID=arch", "sudo pacman -S x"],
   ["ID=alpine", "sudo apk add x"],
   ['ID="opensuse-leap"\nID_LIKE="suse opensuse"', "sudo zypper install x"],
-])("installs on %j", (about, command) => {
+])("installCommand for %j", (about, command) => {
   expect(installCommand("x", () => about)).toBe(command);
 });
 
-test("processes are counted for ordinary users of newer kernels", () => {
+test("limits on processes need an ordinary user and Linux 5.14 or later", () => {
   expect(processLimitProblem(0, "6.1.0")?.remedy).toBe("Run portolan as an ordinary user.");
   expect(processLimitProblem(1000, "5.10.0-8")?.problem).toContain("5.10.0-8");
   expect(processLimitProblem(1000, "5.14.0")).toBeUndefined();
   expect(processLimitProblem(1000, "6.18.44-x")).toBeUndefined();
 });
 
-test.skipIf(process.platform !== "linux")("limits in words, never above this program's own", () => {
-  const limits = { memoryBytes: 1024, processes: 7, openFiles: 1e15, niceness: 3 };
-  const words = limitWords("prlimit", limits, false);
-  expect(words.slice(0, 3)).toEqual(["prlimit", "--core=0", "--data=1024"]);
-  expect(words).not.toContain("--nproc=7");
-  expect(words).not.toContain("--nofile=1000000000000000");
-  expect(limitWords("prlimit", limits, true)).toContain("--nproc=7");
-});
+test.skipIf(process.platform !== "linux")(
+  "limitWords returns the limits as prlimit options, none above the limits of this process",
+  () => {
+    const limits = { memoryBytes: 1024, processes: 7, openFiles: 1e15, niceness: 3 };
+    const words = limitWords("prlimit", limits, false);
+    expect(words.slice(0, 3)).toEqual(["prlimit", "--core=0", "--data=1024"]);
+    expect(words).not.toContain("--nproc=7");
+    expect(words).not.toContain("--nofile=1000000000000000");
+    expect(limitWords("prlimit", limits, true)).toContain("--nproc=7");
+  },
+);

@@ -69,8 +69,8 @@ const args = (line: string, more: Partial<SandboxPolicy> = {}, port?: number): r
 const problems = (line: string, more: Partial<SandboxPolicy> = {}, port?: number): string[] =>
   unenforceableRules({ run: parse(line), port, cwd: "/srv" }, policy(more)).map(({ rule }) => rule);
 
-describe("the command line", () => {
-  test("closes everything that was not granted", () => {
+describe("the docker command line", () => {
+  test("denies everything that the policy does not grant", () => {
     expect(args("docker run -it --rm --name mine image a -b")).toEqual(
       (
         "run --interactive --rm --init --name c --label portolan.owner=o --cap-drop ALL " +
@@ -79,7 +79,7 @@ describe("the command line", () => {
     );
   });
 
-  test("has limits, mounts and a network as they are declared", () => {
+  test("has the limits, mounts and network of the policy", () => {
     const words = args("docker run --memory 9g --pids-limit 7 --ulimit nofile=9 image", {
       network: ["*"],
       limits: { memoryBytes: 1024, processes: 5, openFiles: 6, cpuSeconds: 7, fileBytes: 8, niceness: 10 },
@@ -103,7 +103,7 @@ describe("the command line", () => {
     expect(words).toContain('--mount type=bind,"source=/out,put","target=/out,put"');
   });
 
-  test("what decides about sandboxes is only to be read in it, and stays where it is", () => {
+  test("mounts config files read-only and hides Portolan's data, and their folders stay in place", () => {
     const words = args("docker run -i image", {
       mounts: [
         { path: "/srv", access: "write", reason: "declared" },
@@ -119,7 +119,7 @@ describe("the command line", () => {
       expect(words).toContain(`--mount type=bind,source=${path},target=${path} `);
   });
 
-  test("has a declared limit only once", () => {
+  test("contains a declared limit only once", () => {
     const words = args("docker run --ulimit nofile=9999 --ulimit core=1 image", {
       limits: { openFiles: 6 },
       configuredLimits: new Set(["openFiles"] as const),
@@ -129,7 +129,7 @@ describe("the command line", () => {
     expect(words).not.toContain("9999");
   });
 
-  test("never takes the name of an image for an option", () => {
+  test("never treats the name of an image as an option", () => {
     for (const line of ["docker run -- --privileged image", "docker run - image", "docker run -- -v /:/x i"])
       expect(parseProgram({ command: "docker", args: line.split(" ").slice(1) })).toMatchObject({
         kind: "binary",
@@ -141,14 +141,14 @@ describe("the command line", () => {
     });
   });
 
-  test("never contains a value of the environment", () => {
+  test("contains no value of an environment variable", () => {
     const run = parse("docker run -e TOKEN=hush -e OTHER --env=THIRD=a=b -e DOCKER_HOST=x image");
     const made = dockerArgs({ run }, policy(), { container: "c", owner: ["--label", "portolan.owner=o"] });
     expect(made.args.join(" ")).toContain("--env TOKEN --env OTHER --env THIRD --env DOCKER_HOST=x image");
     expect(made.env).toEqual({ TOKEN: "hush", THIRD: "a=b" });
   });
 
-  test("lets files belong to the user, and publishes a port here only", () => {
+  test("runs as the user who owns the files, and publishes a port on 127.0.0.1 only", () => {
     const names = { container: "c", owner: ["--label", "portolan.owner=o"], user: { uid: 7, gid: 8 } };
     const granted = policy({ mounts: [{ path: "/data", access: "write", reason: "declared" }] });
     expect(dockerArgs({ run: parse("docker run image") }, granted, names).args.join(" ")).toContain(
@@ -162,7 +162,7 @@ describe("the command line", () => {
   });
 });
 
-describe("rules that an engine cannot enforce are named", () => {
+describe("rules that a container engine cannot enforce", () => {
   test.each([
     "--privileged",
     "--network host",
@@ -217,7 +217,7 @@ describe("rules that an engine cannot enforce are named", () => {
     "--sysctl a=b",
     "--use-api-socket",
     "--env-host",
-  ])("%s", (flag) => {
+  ])("are reported: %s", (flag) => {
     const mounts = [{ path: "/read", access: "read", reason: "declared" }] as const;
     expect(problems(`docker run -i ${flag} image`, { mounts })).toEqual([`args: ${flag}`]);
   });
@@ -238,7 +238,7 @@ describe("rules that an engine cannot enforce are named", () => {
     "--network none",
     "--security-opt no-new-privileges",
     "--user 1000 --workdir /app --entrypoint x -l a=b --cpus 2 --pull always",
-  ])("%s is fine", (flag) => {
+  ])("do not include %s", (flag) => {
     const mounts = [
       { path: "/read", access: "read", reason: "declared" },
       { path: "/write", access: "write", reason: "root" },
@@ -246,7 +246,7 @@ describe("rules that an engine cannot enforce are named", () => {
     expect(problems(`docker run -i ${flag} image`, { mounts })).toEqual([]);
   });
 
-  test("a granted folder of which a part is hidden, or that part", () => {
+  test("include a mount of a folder with a hidden part", () => {
     const mounts = [
       { path: "/read", access: "read", reason: "declared" },
       { path: "/read/secret", access: "hidden", reason: "declared" },
@@ -263,11 +263,11 @@ describe("rules that an engine cannot enforce are named", () => {
       expect(problems(`docker run -v ${flag} image`, { mounts: fixed })).toEqual([]);
   });
 
-  test("rules of the sandbox, too", () => {
+  test("include network rules", () => {
     expect(problems("docker run image", { network: ["a.test", "b.test"] })).toEqual([
       "network: a.test, b.test",
     ]);
-    // Its bridge leads to this machine's network, and to whoever answers for it there.
+    // The bridge gives access to the network of this machine and to the hosts in it.
     expect(problems("docker run image", { network: ["*"] })).toEqual(["network: *"]);
     expect(problems("docker run --network bridge image", { network: ["*"] })).toEqual(["network: *"]);
     expect(problems("docker run image", { network: ["*"] }, 80)).toEqual(["network: *"]);
@@ -300,8 +300,8 @@ const context = (seen: Diagnostic[] = []): Parameters<DockerBackend["wrap"]>[2] 
   warnedImages: new Set(),
 });
 
-describe.skipIf(process.platform === "win32")("with an engine that stands in for one", () => {
-  test("a server uses its pipes; the engine sees names of variables only, and removes what is left", async () => {
+describe.skipIf(process.platform === "win32")("a docker backend with a fake engine", () => {
+  test("connects the pipes of the server, passes variables by name only, and removes the container", async () => {
     const line = `docker run -i -e TOKEN -e INLINE=hush stdio${DIGEST}`;
     const backend = createDocker(parse(line));
     const spawnable = await backend.wrap(program(line, { TOKEN: "word" }), policy(), context());
@@ -322,7 +322,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     });
   });
 
-  test("a server of a port is found by the port that the engine gave", async () => {
+  test("finds a server on a port by the port that the engine published", async () => {
     const line = `docker run http${DIGEST}`;
     const backend = createDocker(parse(line), { port: 8000 });
     const spawnable = await backend.wrap(program(line), policy(), context());
@@ -341,7 +341,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     await expect(never).rejects.toThrow("enough");
   });
 
-  test("an engine that does not answer is said, and asked again later", async () => {
+  test("reports an engine that does not answer, and asks the engine again later", async () => {
     const backend = createDocker(parse("docker run image"));
     await writeFile(join(folder, "down"), "");
     expect(await backend.missing(policy())).toEqual([
@@ -356,7 +356,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     expect(await calls("version")).toHaveLength(2);
   });
 
-  test("no engine at all", async () => {
+  test("reports a missing engine", async () => {
     const empty = join(folder, "empty");
     await mkdir(empty);
     vi.stubEnv("PATH", empty);
@@ -370,7 +370,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     }
   });
 
-  test("an image is pulled once, before the server starts", async () => {
+  test("pulls an image once, before the server starts", async () => {
     const said: string[] = [];
     const pull = (image: string): Promise<void> =>
       ensureImage({ file: docker, image, onProgress: ({ what }) => said.push(what) });
@@ -387,7 +387,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     });
   });
 
-  test("a name that may mean another image tomorrow is warned about, once in each workspace", async () => {
+  test("warns once in each workspace about an image that is not pinned to a digest", async () => {
     const backend = createDocker(parse("docker run some/image:latest"));
     for (const _workspace of [1, 2]) {
       const seen: Diagnostic[] = [];
@@ -401,7 +401,7 @@ describe.skipIf(process.platform === "win32")("with an engine that stands in for
     expect(isPinned(`a${DIGEST}`)).toBe(true);
   });
 
-  test("a hidden file is hidden as a file", async () => {
+  test("hides a file with a file, not with a folder", async () => {
     const secret = join(folder, "secret");
     await writeFile(secret, "");
     const mounts = [

@@ -13,8 +13,8 @@ const NAME = "portolan-0123456789abcdef";
 const isOrphan = (labels: string, name = NAME, id = ID): boolean =>
   orphansAmong(`${id}\t${name}\t${labels}\n`).length > 0;
 
-describe.skipIf(process.platform !== "linux")("among the containers of an engine", () => {
-  test("those are found whose owner is gone, as Docker and Podman write it", () => {
+describe.skipIf(process.platform !== "linux")("orphaned containers of an engine", () => {
+  test("are containers whose owner process is gone, in the formats of Docker and Podman", () => {
     for (const labels of [
       `portolan.owner=${GONE}`,
       `maintainer=a, b <c>,portolan.owner=${GONE},z=1`,
@@ -26,7 +26,7 @@ describe.skipIf(process.platform !== "linux")("among the containers of an engine
     expect(orphansAmong(list)).toEqual([ID, "cd".repeat(6)]);
   });
 
-  test("and no others", () => {
+  test("do not include any other containers", () => {
     for (const labels of [
       ownerWords()[1] ?? "",
       `portolan.owner=4194303.1.${namespace}`,
@@ -38,12 +38,12 @@ describe.skipIf(process.platform !== "linux")("among the containers of an engine
       "",
     ])
       expect([labels, isOrphan(labels)]).toEqual([labels, false]);
-    // Of an image that was made from one of ours, and so has its labels.
+    // A container of an image that was committed from a container of Portolan has the same labels.
     expect(isOrphan(`portolan.owner=${GONE}`, "somebodys-own")).toBe(false);
     expect(isOrphan(`portolan.owner=${GONE}`, NAME, "--all")).toBe(false);
   });
 
-  test("a container of Portolan names its owner; without a sandbox only with --rm", async () => {
+  test("have a label with their owner; a container without a sandbox has it only with --rm", async () => {
     const words = async (line: string): Promise<string> => {
       const [command = "", ...args] = line.split(" ");
       const run = parseProgram({ command, args });
@@ -57,7 +57,7 @@ describe.skipIf(process.platform !== "linux")("among the containers of an engine
     expect(await words("docker run --rm=false image")).not.toContain("portolan.owner");
   });
 
-  test("without an engine there are none, and nothing fails", async () => {
+  test("are not searched without an engine, and nothing fails", async () => {
     await reapContainers({ file: "/nowhere/docker" });
     await reapContainers({ file: "/bin/false" });
   });

@@ -50,7 +50,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
 
   afterEach(() => egress?.close());
 
-  test("fetch and http of Node reach allowed names, wildcards included", async () => {
+  test("fetch and http of Node.js reach allowed names, also by wildcards", async () => {
     const script = `
       const http = require("node:http");
       (async () => {
@@ -69,7 +69,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(denied).toEqual([]);
   });
 
-  test("TLS goes through from end to end", async () => {
+  test("TLS connections are end to end", async () => {
     const script = `
       const https = require("node:https");
       https.get("https://allowed.test:${https}/", (r) => {
@@ -82,7 +82,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(stdout).toBe("secure allowed.test true allowed.test\n");
   });
 
-  test("curl", needs("curl"), async () => {
+  test("curl reaches allowed names", needs("curl"), async () => {
     const { stdout } = await run("/usr/bin/curl", [
       ...["-sS", "--cacert", join(folder, "cert.pem")],
       ...[`https://allowed.test:${https}/`, `http://x.wild.test:${http}/`],
@@ -90,13 +90,13 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(stdout).toBe(`secure allowed.testplain x.wild.test:${http}`);
   });
 
-  test("Python", needs("python3"), async () => {
+  test("Python reaches allowed names", needs("python3"), async () => {
     const script = `import urllib.request as u; print(u.urlopen("http://allowed.test:${http}/").read().decode())`;
     const { stdout } = await run("/usr/bin/python3", ["-c", script]);
     expect(stdout).toBe(`plain allowed.test:${http}\n`);
   });
 
-  test("a name that is not listed does not exist, and its lookup is reported", async () => {
+  test("a name outside of the list is not found, and its lookup is reported", async () => {
     const { stdout } = await run(process.execPath, ["-e", tries(`{ host: "denied.test", port: ${http} }`)]);
     expect(stdout).toBe("ENOTFOUND\n");
     expect(denied).toEqual([
@@ -109,7 +109,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     ]);
   });
 
-  test("a listed name that leads to a private address is refused, with the way to allow it", async () => {
+  test("a listed name with a private address is refused, and the reason names the rule that allows it", async () => {
     const { stdout } = await run(process.execPath, ["-e", tries(`{ host: "inside.test", port: 8080 }`)]);
     expect(stdout).toBe("ECONNRESET\n");
     expect(denied).toMatchObject([{ host: "inside.test", port: 8080 }]);
@@ -117,7 +117,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
   });
 
   test.each(["169.254.169.254", "93.184.215.14", "127.0.0.1", "::1", "2606:4700::1"])(
-    "the bare address %s is refused and reported",
+    "the IP address %s is refused and reported",
     needs("iproute2 and setpriv"),
     async (host) => {
       const { stdout } = await run(process.execPath, ["-e", tries(`{ host: "${host}", port: ${http} }`)]);
@@ -126,7 +126,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     },
   );
 
-  test("a bare address that is listed is reached", async () => {
+  test("a listed IP address is reachable", async () => {
     const { stdout } = await run(process.execPath, [
       "-e",
       `fetch("http://127.0.0.2:${http}/").then((r) => r.text()).then(console.log)`,
@@ -134,7 +134,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(stdout).toBe(`plain 127.0.0.2:${http}\n`);
   });
 
-  test("without the tools for it, bare addresses cannot be reached", async () => {
+  test("IP addresses are not reachable if iproute2 or setpriv is missing", async () => {
     egress?.close();
     egress = await open([`allowed.test:${http}`, `127.0.0.2:${http}`], false);
     expect(egress.caps).not.toContain("CAP_NET_ADMIN");
@@ -147,7 +147,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
   });
 
   test(
-    "names are answered in every way of asking, and what is no question does no harm",
+    "the name server answers UDP and TCP queries and ignores invalid packets",
     needs("iproute2 and setpriv"),
     async () => {
       const script = `
@@ -171,7 +171,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
           [...overTcp.subarray(-4)].join("."),
         ]));
       })();`;
-      // Without a route for every address, names lead to addresses that stand for them.
+      // Without a route for every address, names resolve to placeholder addresses.
       for (const [bareAddresses, first, second] of [
         [true, "127.0.0.2", "127.0.0.2"],
         [false, "127.64.0.1", "127.64.0.2"],
@@ -186,7 +186,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     },
   );
 
-  test("names lead to their real addresses, of both families", needs("iproute2 and setpriv"), async () => {
+  test("names resolve to their real addresses, IPv4 and IPv6", needs("iproute2 and setpriv"), async () => {
     egress?.close();
     egress = await open(["public.test", `*:${http}`]);
     const script = `
@@ -212,7 +212,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
   });
 
   test(
-    "where the routes cannot be made, names lead to addresses that stand for them",
+    "if the routes cannot be created, names resolve to placeholder addresses",
     needs("iproute2 and setpriv"),
     async () => {
       egress?.close();
@@ -232,7 +232,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     },
   );
 
-  test("localhost is the machine outside, where it is listed", async () => {
+  test("localhost is the host machine if it is listed", async () => {
     egress?.close();
     egress = await open([`localhost:${http}`]);
     const script = `fetch("http://localhost:${http}/").then((r) => r.text()).then(console.log)`;
@@ -240,7 +240,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(stdout).toBe(`plain localhost:${http}\n`);
   });
 
-  test("a server may listen on ports of its own in the sandbox", async () => {
+  test("a server can listen on its own ports in the sandbox", async () => {
     const script = `
       require("node:http").createServer((q, s) => s.end("own")).listen(${http === 9999 ? 9998 : 9999}, "127.0.0.1", function () {
         fetch("http://127.0.0.1:" + this.address().port).then((r) => r.text()).then((t) => { console.log(t); process.exit(); });
@@ -248,7 +248,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect((await run(process.execPath, ["-e", script])).stdout).toBe("own\n");
   });
 
-  test("a program that imitates the relay gets no further", async () => {
+  test("a program that imitates the relay is refused", async () => {
     const script = `
       const net = require("node:net");
       const socket = net.connect(${JSON.stringify(egress?.socket.inside)});
@@ -258,7 +258,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(denied).toMatchObject([{ host: "", reason: "an unknown program connected to the egress proxy" }]);
   });
 
-  test("no other program finds the proxy once the server runs, and nothing in the sandbox shows the token", async () => {
+  test("no other program can find the proxy after the start, and nothing in the sandbox contains the token", async () => {
     const { outside = "", inside = "" } = egress?.socket ?? {};
     const { token } = JSON.parse(egress?.settings ?? "") as { token: string };
     expect([existsSync(outside), token.length]).toEqual([true, 43]);
@@ -282,7 +282,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
   });
 
   test.each([true, false])(
-    "the server gets its environment, its arguments and no capability (bare addresses: %s)",
+    "the server gets its environment, its arguments and no capabilities (bare addresses: %s)",
     needs("iproute2 and setpriv"),
     async (bareAddresses) => {
       egress?.close();
@@ -298,8 +298,8 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     },
   );
 
-  test("exit codes, signals and missing programs are passed on", async () => {
-    // One gate for one start: no second relay finds the way to it.
+  test("exit codes, signals and missing programs are reported as without a sandbox", async () => {
+    // One egress proxy serves one start: a second relay cannot connect to it.
     const runOnce = async (file: string, args: string[]): ReturnType<typeof run> => {
       egress?.close();
       egress = await open([]);
@@ -312,7 +312,7 @@ describe("a sandbox with a network list", needs("bubblewrap", "openssl"), () => 
     expect(missing.stderr).toContain("no-such-program");
   });
 
-  test("after the proxy has closed nothing gets through any more", async () => {
+  test("no connection is possible after the proxy closes", async () => {
     const script = `
       const again = () => new Promise((resolve) => require("node:http")
         .get("http://allowed.test:${http}/", { agent: false }, () => resolve("reached"))

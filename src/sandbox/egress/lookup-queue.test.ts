@@ -1,11 +1,11 @@
-// Lookups share the resolver: no server takes all of it, no name is looked up twice at once, and every wait ends.
+// Lookups share the resolver: no server uses all of it, concurrent lookups of a name are one, and every lookup has a timeout.
 
 import { expect, test } from "vitest";
 import { createLookups, TooManyLookups } from "./lookup-queue.ts";
 
 const never = (): Promise<never> => new Promise(() => {});
 
-test("several that want the same name at once share one lookup, and the next asks anew", async () => {
+test("concurrent lookups of one name share one query, and a later lookup queries again", async () => {
   let asked = 0;
   const lookups = createLookups(async () => [`10.0.0.${(asked += 1)}`]);
   const found = await Promise.all([1, 2, 3].map(() => lookups.find("a.test")));
@@ -13,7 +13,7 @@ test("several that want the same name at once share one lookup, and the next ask
   expect(await lookups.find("a.test")).toEqual(["10.0.0.2"]);
 });
 
-test("one that nobody answers ends, and makes room for the next", async () => {
+test("a lookup without an answer times out, and the next lookup starts", async () => {
   const aborted: string[] = [];
   const lookups = createLookups(
     (host, signal) => {
@@ -29,7 +29,7 @@ test("one that nobody answers ends, and makes room for the next", async () => {
   expect(aborted).toEqual(["silent.test"]);
 });
 
-test("addresses that a cancelled lookup has found still count", async () => {
+test("a cancelled lookup returns the addresses that it found before", async () => {
   const lookups = createLookups(
     (_host, signal) =>
       new Promise((resolve) => signal.addEventListener("abort", () => resolve(["10.0.0.9"]))),
@@ -38,7 +38,7 @@ test("addresses that a cancelled lookup has found still count", async () => {
   expect(await lookups.find("half.test")).toEqual(["10.0.0.9"]);
 });
 
-test("beyond what may wait, it is refused; closing calls everything off", async () => {
+test("a lookup above the queue limit is refused, and close cancels all lookups", async () => {
   const lookups = createLookups(never, { atOnce: 2, waiting: 3 });
   const waiting = [1, 2, 3, 4, 5].map((number) => lookups.find(`${number}.test`).catch((error) => error));
   await expect(lookups.find("6.test")).rejects.toThrow(TooManyLookups);
@@ -47,7 +47,7 @@ test("beyond what may wait, it is refused; closing calls everything off", async 
   await expect(lookups.find("7.test")).rejects.toThrow("closed");
 });
 
-test("all servers together have a limit, and each gets its share", async () => {
+test("all servers together have a limit, and each server gets a share", async () => {
   let running = 0;
   const order: number[] = [];
   const release: (() => void)[] = [];
@@ -67,7 +67,7 @@ test("all servers together have a limit, and each gets its share", async () => {
     [1, 2, 3, 4, 5, 6].map((number) => proxy.find(`${number}.test`)),
   );
   expect(running).toBe(32);
-  // The first ones took as much as they may while there was room; those who came later are next.
+  // The first servers used their maximum while there was room; the servers that came later are next.
   const first = order.length;
   while (release.length > 0) {
     for (const one of release.splice(0)) one();

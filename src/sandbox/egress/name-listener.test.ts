@@ -31,7 +31,7 @@ function request(type: number, key: string): Buffer {
   return Buffer.concat([header, Buffer.from(key, "latin1")]);
 }
 
-/** A way to the socket that stays when its path is gone, as a sandbox has it. */
+/** Connects by a path that still works after the socket file is removed, as in a sandbox. */
 function dial(path: string): Socket {
   return connect({ path }).on("error", () => {});
 }
@@ -47,10 +47,10 @@ async function talk(socket: Socket, ...chunks: readonly Buffer[]): Promise<Buffe
 const found = (answer: Buffer): number | undefined => (answer.length < 8 ? undefined : answer.readInt32LE(4));
 
 test.skipIf(process.platform !== "linux")(
-  "a name is refused and reported; those of the sandbox are not",
+  "refuses and reports a lookup, but not for names of the sandbox itself",
   async () => {
     const { socket } = await open();
-    // All at once: after the first there is no path any more.
+    // All connections at once: the path is removed after the first one.
     const names = ["Api.Example.com\0", "localhost\0", "BOX\0", "deep.localhost\0", "\0", "a b\u001b[2J\0"];
     const sockets = names.map(() => dial(socket));
     await Promise.all(sockets.map((one) => once(one, "connect")));
@@ -69,7 +69,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "both families of a name are one attempt; the same again is another",
+  "IPv4 and IPv6 lookups of one name count as one attempt, and a repeated lookup as another",
   async () => {
     const { socket } = await open();
     const asked: [number, string][] = [
@@ -85,7 +85,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "accounts and nonsense get no answer, nor does who is slow",
+  "does not answer lookups of accounts, invalid requests and slow clients",
   async () => {
     const { socket } = await open({ requestTimeoutMs: 100 });
     const wholes = [
@@ -107,7 +107,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "only this user finds the socket, and nobody once it is in use",
+  "only this user can find the socket, and nobody can after the first connection",
   async () => {
     const { socket, close } = await open();
     const folder = dirname(socket);
@@ -124,16 +124,19 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test.skipIf(process.platform !== "linux")("who asks without end is not listened to any more", async () => {
-  const { socket } = await open({ budget: { atOnce: 10, perSecond: 0 } });
-  const sockets = Array.from({ length: 30 }, () => dial(socket));
-  const answers = await Promise.all(
-    sockets.map((one, index) => talk(one, request(14, `n${index}.test\0`)).catch(() => Buffer.alloc(0))),
-  );
-  expect(answers.filter((answer) => found(answer) === 0).length).toBeLessThanOrEqual(10);
-  expect(denied.length).toBeLessThanOrEqual(10);
-  const late = dial(socket);
-  await new Promise((resolve) => late.once("close", resolve));
-  expect(late.bytesRead).toBe(0);
-  await expect.poll(() => existsSync(dirname(socket))).toBe(false);
-});
+test.skipIf(process.platform !== "linux")(
+  "stops listening to a client that sends too many requests",
+  async () => {
+    const { socket } = await open({ budget: { atOnce: 10, perSecond: 0 } });
+    const sockets = Array.from({ length: 30 }, () => dial(socket));
+    const answers = await Promise.all(
+      sockets.map((one, index) => talk(one, request(14, `n${index}.test\0`)).catch(() => Buffer.alloc(0))),
+    );
+    expect(answers.filter((answer) => found(answer) === 0).length).toBeLessThanOrEqual(10);
+    expect(denied.length).toBeLessThanOrEqual(10);
+    const late = dial(socket);
+    await new Promise((resolve) => late.once("close", resolve));
+    expect(late.bytesRead).toBe(0);
+    await expect.poll(() => existsSync(dirname(socket))).toBe(false);
+  },
+);

@@ -26,11 +26,11 @@ test.each([
   [1, "0\0", { asks: "else" }],
   [99, "", { asks: "else" }],
   [-1, "x", { asks: "else" }],
-])("%i %j", (type, key, expected) => {
+])("reads the request %i %j", (type, key, expected) => {
   expect(readNameRequest(request(type, key))).toEqual(expected);
 });
 
-test("what is not all there is waited for, and what cannot become a request is not", () => {
+test("waits for the rest of an incomplete request, and not for the rest of an invalid one", () => {
   const whole = request(14, "a.test\0");
   for (let length = 0; length < whole.length; length += 1)
     expect(readNameRequest(whole.subarray(0, length))).toBe("more");
@@ -41,7 +41,7 @@ test("what is not all there is waited for, and what cannot become a request is n
     expect(readNameRequest(request(14, "a\0", { length }))).toBe("malformed");
 });
 
-test("no bytes make it throw, and it decides within its bounds", () => {
+test("never throws, and decides within its size limits", () => {
   fc.assert(
     fc.property(
       fc.oneof(
@@ -60,7 +60,7 @@ test("no bytes make it throw, and it decides within its bounds", () => {
   );
 });
 
-test("a host that is not there is said to be not there, and never to be somebody else's", () => {
+test("an unknown host is reported as not found", () => {
   expect(numbers(writeNameAnswer("all", []), 6)).toEqual([2, 0, 0, 0, 0, 1]);
   for (const family of [4, 6] as const) {
     const answer = writeNameAnswer(family, []);
@@ -69,7 +69,7 @@ test("a host that is not there is said to be not there, and never to be somebody
   expect(writeNameAnswer(6, [4])).toEqual(writeNameAnswer(6, []));
 });
 
-test("the sandbox itself has its addresses", () => {
+test("the answer for the sandbox itself has its loopback addresses", () => {
   const all = writeNameAnswer("all", [6, 4]);
   expect(numbers(all, 6)).toEqual([2, 1, 2, 20, 10, 0]);
   expect([...all.subarray(24, 46)]).toEqual([...Array.from({ length: 15 }, () => 0), 1, 127, 0, 0, 1, 10, 2]);

@@ -55,7 +55,7 @@ function ruleOf(text: string): NetworkRule {
   return parsed.rule;
 }
 
-/** Writes, half-closes, and gives back all that came until the end. */
+/** Writes, half-closes, and returns everything that arrives until the end. */
 async function talk(text: string | Buffer, { end = true } = {}): Promise<string> {
   const socket = connect({ path: folder.socket, allowHalfOpen: true });
   let received = "";
@@ -78,21 +78,21 @@ function header(host: string, to: number = port, token = "right"): string {
   return `${JSON.stringify({ token, host, port: to })}\n`;
 }
 
-test("bytes go both ways, those behind the header included, and each side ends by itself", async () => {
+test("passes data in both directions, also the data after the header, and lets each side end on its own", async () => {
   await open([`allowed.test:${port}`, `127.0.0.1:${port}`]);
   serve = (socket) => {
     let seen = "";
     socket.on("data", (data: Buffer) => (seen += data.toString()));
-    // Only once the other side has ended: the way back must still be open.
+    // This answers only after the other side has ended: the connection must still be open in this direction.
     socket.on("end", () => socket.end(`heard ${seen}`));
   };
   expect(await talk(`${header("allowed.test")}hello`)).toBe("+heard hello");
   expect(denied).toEqual([]);
 });
 
-test("a large answer arrives whole, however slowly it is read", async () => {
+test("passes a large answer completely to a slow reader", async () => {
   await open([`allowed.test:${port}`, `127.0.0.1:${port}`]);
-  // More than the kernel takes on its own.
+  // This is more than the kernel buffers.
   const size = 64 * 1024 * 1024;
   let written = 0;
   serve = (socket) => {
@@ -127,15 +127,15 @@ test.each([
   ["allowed.test\0.denied.test", "it is not a host name"],
   ["allowed.test\r\nHost: x", "it is not a host name"],
   ["", "it is not a host name"],
-])("%j is denied", async (host, reason) => {
+])("denies %j", async (host, reason) => {
   await open([`allowed.test:${port}`]);
   expect(await talk(header(host), { end: false })).toBe("-");
   expect(denied).toMatchObject([{ server: "tested", port, reason: reason.replace("{port}", String(port)) }]);
-  // A server's own words must not act on a terminal.
+  // Text of a server must not contain control characters for a terminal.
   expect(denied[0]?.host).toMatch(/^[\x21-\x7e]*$/);
 });
 
-test("a granted host that cannot be reached is reported with the reason, and not as refused", async () => {
+test("reports an allowed host that cannot be reached with the reason, and not as denied", async () => {
   const closed = createServer().listen(0, "127.0.0.1");
   await once(closed, "listening");
   const { port: nobody } = closed.address() as AddressInfo;
@@ -158,7 +158,7 @@ test("a granted host that cannot be reached is reported with the reason, and not
   ]);
 });
 
-test("a lookup that the end of the server cancels is not reported", async () => {
+test("does not report a lookup that is cancelled because the server ends", async () => {
   await open(["slow.test"], { lookup: () => new Promise(() => {}) });
   const answer = talk(header("slow.test", 443));
   await expect.poll(() => proxy?.connections).toBe(1);
@@ -168,13 +168,13 @@ test("a lookup that the end of the server cancels is not reported", async () => 
   expect(denied).toEqual([]);
 });
 
-test("another port of an allowed host is denied", async () => {
+test("denies another port of an allowed host", async () => {
   await open([`allowed.test:${port}`, "127.0.0.1:1"]);
   expect(await talk(header("allowed.test", 22))).toBe("-");
   expect(denied).toMatchObject([{ host: "allowed.test", port: 22 }]);
 });
 
-test("a name that leads inside is denied unless that address is listed with the port", async () => {
+test("denies a name with a private address unless the address is listed with its port", async () => {
   await open([`allowed.test:${port}`, "127.0.0.1:9"]);
   expect(await talk(header("allowed.test"))).toBe("-");
   expect(denied[0]?.reason).toBe(
@@ -182,13 +182,13 @@ test("a name that leads inside is denied unless that address is listed with the 
   );
 });
 
-test("one private address among public ones is enough to deny", async () => {
+test("denies a name if one of its addresses is private", async () => {
   await open(["*"], { lookup: async () => ["93.184.215.14", "::ffff:10.0.0.7"] });
   expect(await talk(header("any.example", 443))).toBe("-");
   expect(denied[0]?.reason).toContain("10.0.0.7");
 });
 
-test("a name is looked up once: an address that changes afterwards is never dialled", async () => {
+test("looks a name up once, so a changed address is never used", async () => {
   let lookups = 0;
   let reached = false;
   serve = (socket) => {
@@ -196,7 +196,7 @@ test("a name is looked up once: an address that changes afterwards is never dial
     socket.destroy();
   };
   await open([`rebind.test:${port}`, `127.0.0.9:${port}`], {
-    // Allowed when it is checked, though nothing listens there; the second answer would lead to the target.
+    // The first address is allowed, but nothing listens there; the second answer would be the target.
     lookup: async () => (++lookups === 1 ? ["127.0.0.9"] : ["127.0.0.1"]),
   });
   expect(await talk(header("rebind.test"))).toBe("");
@@ -206,7 +206,7 @@ test("a name is looked up once: an address that changes afterwards is never dial
   expect(reached).toBe(false);
 });
 
-test("localhost reaches this machine, by name and by address", async () => {
+test("localhost allows this machine, by name and by address", async () => {
   await open([`localhost:${port}`]);
   expect(await talk(`${header("localhost")}a`)).toBe("+a");
   expect(await talk(`${header("127.0.0.1")}b`)).toBe("+b");
@@ -214,14 +214,14 @@ test("localhost reaches this machine, by name and by address", async () => {
   expect(await talk(header("127.0.0.2"))).toBe("-");
 });
 
-test("of several addresses the next is tried when one does not answer", async () => {
+test("tries the next address of a name if one does not answer", async () => {
   await open([`two.test:${port}`, `127.0.0.1:${port}`, `127.0.0.9:${port}`], {
     lookup: async () => ["127.0.0.9", "127.0.0.1"],
   });
   expect(await talk(`${header("two.test")}hello`)).toBe("+hello");
 });
 
-test("a name can be asked about without connecting", async () => {
+test("answers a lookup without a connection", async () => {
   await open(["allowed.test:5432", "*.wild.test"], {
     lookup: async (host) =>
       host === "allowed.test" ? ["93.184.215.14", "2606:4700:0::1"] : Promise.reject(new Error("ENOTFOUND")),
@@ -240,7 +240,7 @@ test("a name can be asked about without connecting", async () => {
   ]);
 });
 
-test("a name that was looked up grants its addresses, at the ports of its rule", async () => {
+test("a lookup allows the addresses of the name, at the ports of its rule", async () => {
   await open([`allowed.test:${port}`, `127.0.0.1:${port}`, "private.test"], {
     lookup: async (host) => (host === "private.test" ? ["10.0.0.7"] : ["127.0.0.2"]),
   });
@@ -257,27 +257,27 @@ test("a name that was looked up grants its addresses, at the ports of its rule",
   ]);
 });
 
-test("the address that a program chose is dialled, and the others of its name when that does not answer", async () => {
-  // A rule for an address is needed only because these are not public.
+test("connects to the address that the program chose, and then to the other addresses of its name", async () => {
+  // Rules for the addresses are necessary only because the addresses are not public.
   const own = ["127.0.0.1", "127.0.0.9", "127.0.0.8"].map((address) => `${address}:${port}`);
   await open([`one.test:${port}`, `two.test:${port}`, ...own], {
     lookup: async (host) => (host === "one.test" ? ["127.0.0.9", "127.0.0.1"] : ["127.0.0.9", "127.0.0.8"]),
   });
   expect(await talk(header("one.test", 0))).toBe("+127.0.0.9,127.0.0.1");
   expect(await talk(`${header("127.0.0.9")}hello`)).toBe("+hello");
-  // It may be either of two names now, so that no address of only one of them will do.
+  // The address belongs to two names now, so an address of only one of the names is not used.
   expect(await talk(header("two.test", 0))).toBe("+127.0.0.9,127.0.0.8");
   expect(await talk(header("127.0.0.9"))).toBe("");
   expect(refused()).toEqual([]);
 });
 
-test("a header that is too long is denied", async () => {
+test("denies a header that is too long", async () => {
   await open([`allowed.test:${port}`]);
   expect(await talk("x".repeat(5000), { end: false })).toBe("-");
   expect(denied).toMatchObject([{ host: "", reason: "an unknown program connected to the egress proxy" }]);
 });
 
-test("a client without the token is refused and reported once, and hides no report of the server itself", async () => {
+test("refuses a client without the token with one report, and still reports the denials of the server", async () => {
   let relays = 0;
   await open([`localhost:${port}`], { onRelay: () => (relays += 1) });
   const guesses = ["", "wrong", "righ", "right\0", "rightright"];
@@ -293,7 +293,7 @@ test("a client without the token is refused and reported once, and hides no repo
   expect(relays).toBe(1);
 });
 
-test("* does not lead to this machine, at whichever of its addresses", async () => {
+test("* does not allow the addresses of this machine", async () => {
   const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const outer = own.find(({ internal, family }) => !internal && family === "IPv4")?.address;
   const found = vi.spyOn(os, "networkInterfaces").mockReturnValue({
@@ -318,7 +318,7 @@ test("* does not lead to this machine, at whichever of its addresses", async () 
   if (outer !== undefined) expect(await talk(header(outer, port))).toBe("-");
 });
 
-test("an address of this machine is reached where it is listed", async () => {
+test("an address of this machine is reachable if it is listed", async () => {
   const own = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
   const address = own.find(({ internal, family }) => !internal && family === "IPv4")?.address;
   if (address === undefined) return;
@@ -330,7 +330,7 @@ test("an address of this machine is reached where it is listed", async () => {
   expect(await talk(header(address, to))).toBe("+own");
 });
 
-test("a server that looks up too many names waits for itself, and gets an error above the limit", async () => {
+test("a server with too many lookups only delays its own lookups, and gets an error above the limit", async () => {
   let [now, most] = [0, 0];
   const answers: (() => void)[] = [];
   await open(["*.many.test"], {
@@ -349,14 +349,14 @@ test("a server that looks up too many names waits for itself, and gets an error 
   expect(most).toBe(4);
 });
 
-test("a header that never comes is given up", async () => {
+test("closes a connection whose header never arrives", async () => {
   await open([`allowed.test:${port}`], { headerTimeoutMs: 50 });
   expect(await talk('{"host":', { end: false })).toBe("");
   expect(await talk("")).toBe("");
   expect(denied).toEqual([]);
 });
 
-test("no header gets through but a right one", async () => {
+test("property: only a valid header opens a connection", async () => {
   let reached = 0;
   serve = (socket) => {
     reached += 1;
@@ -385,7 +385,7 @@ test("no header gets through but a right one", async () => {
   expect(reached).toBe(0);
 });
 
-test("connections beyond the limit are denied, and there is room again afterwards", async () => {
+test("denies connections above the limit, and allows new ones after some close", async () => {
   await open([`localhost:${port}`], { maxConnections: 3 });
   const silent = await Promise.all(
     [1, 2, 3].map(async () => {
@@ -402,14 +402,14 @@ test("connections beyond the limit are denied, and there is room again afterward
   expect(await talk(`${header("localhost")}x`)).toBe("+x");
 });
 
-test("a flood of refusals is reported in part, and counted", async () => {
+test("reports only a part of a flood of denials", async () => {
   await open([]);
   for (let sent = 0; sent < 300; sent += 1) await talk(header("denied.test"));
   expect(denied.length).toBeLessThanOrEqual(300);
   expect(denied.length).toBeGreaterThanOrEqual(200);
 });
 
-test("a thousand connections leave nothing behind", async () => {
+test("leaves nothing open after a thousand connections", async () => {
   await open([`localhost:${port}`]);
   for (let round = 0; round < 20; round += 1) {
     const answers = await Promise.all(
@@ -428,14 +428,14 @@ test("a thousand connections leave nothing behind", async () => {
   });
 });
 
-test("when one side breaks, the other one is closed", async () => {
+test("closes one side when the other side breaks", async () => {
   await open([`localhost:${port}`]);
   const [inside, outside] = await pair();
   outside.resetAndDestroy();
   await once(inside, "close");
   const [nextInside, nextOutside] = await pair();
   nextOutside.on("error", () => {}).resume();
-  // A Unix socket tells no difference between one that ended and one that broke, before something is written to it.
+  // On a Unix socket, a peer that ended and one that broke look the same until something is written.
   const ended = once(nextOutside, "end");
   nextInside.destroy();
   await ended;
@@ -453,7 +453,7 @@ async function pair(): Promise<[Socket, Socket]> {
   });
 }
 
-test("when the proxy closes, open connections break and no new one gets through", async () => {
+test("breaks open connections and accepts no new ones when it closes", async () => {
   await open([`localhost:${port}`]);
   const socket = connect(folder.socket);
   socket.on("error", () => {});

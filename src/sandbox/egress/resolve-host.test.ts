@@ -1,4 +1,4 @@
-// Names as this machine knows them: from the hosts file and name servers, without blocking a shared thread.
+// Name resolution as on this machine: from the hosts file and name servers, without blocking a shared thread.
 
 import { createSocket, type Socket } from "node:dgram";
 import { Resolver } from "node:dns/promises";
@@ -21,7 +21,7 @@ beforeAll(async () => {
   });
   await new Promise<void>((resolve) => server.bind(0, "127.0.0.1", resolve));
   const { port } = server.address();
-  // As if it were the machine's own.
+  // The test server stands in for the name server of the machine.
   const real = Resolver.prototype.resolve4 as (this: Resolver, name: string) => Promise<string[]>;
   vi.spyOn(Resolver.prototype, "resolve4").mockImplementation(function (this: Resolver, name: string) {
     this.setServers([`127.0.0.1:${port}`]);
@@ -45,7 +45,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true });
 });
 
-test("the hosts file counts first, in whichever spelling, and is read again when it changes", async () => {
+test("reads the hosts file first, matches names in any case, and reads the file again when it changes", async () => {
   expect(await lookUp("one.test", live(), files)).toEqual(["10.0.0.1"]);
   expect(await lookUp("one", live(), files)).toEqual(["10.0.0.1", "::9"]);
   writeFileSync(files.hosts, "10.0.0.22 one.test\n");
@@ -53,23 +53,23 @@ test("the hosts file counts first, in whichever spelling, and is read again when
   expect(asked).toEqual([]);
 });
 
-test("localhost is this machine, whatever anybody says", async () => {
+test("localhost is always this machine", async () => {
   for (const name of ["localhost", "a.localhost"])
     expect(await lookUp(name, live(), files)).toEqual(["127.0.0.1", "::1"]);
 });
 
-test("name servers are asked for both kinds of address", async () => {
+test("asks name servers for IPv4 and IPv6 addresses", async () => {
   expect(await lookUp("www.both.test", live(), files)).toEqual(["10.1.1.1", "fd00::1"]);
   expect(await lookUp("www.four.test", live(), files)).toEqual(["10.1.1.1"]);
   await expect(lookUp("www.none.test", live(), files)).rejects.toThrow("no address");
 });
 
-test("a short name is one of the machine's own domains, too", async () => {
+test("completes a short name with the search domains of the machine", async () => {
   expect(await lookUp("db", live(), files)).toEqual(["10.1.1.1"]);
   expect([...new Set(asked)]).toEqual(["db.corp.test", "db.example.test"]);
 });
 
-test("a cancelled lookup does not wait for a silent name server, and keeps the answers that came before", async () => {
+test("a cancelled lookup does not wait for a silent name server, and keeps earlier answers", async () => {
   for (const [name, found] of [
     ["www.silent.test", undefined],
     ["www.half.test", ["10.1.1.1"]],
@@ -82,7 +82,7 @@ test("a cancelled lookup does not wait for a silent name server, and keeps the a
   }
 });
 
-/** Says nothing to `silent`, and of `half` only half. */
+/** Does not answer for `silent`, and answers only one address family for `half`. */
 function answer(query: Buffer): Buffer | undefined {
   const labels: string[] = [];
   let at = 12;

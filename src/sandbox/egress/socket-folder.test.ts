@@ -18,7 +18,7 @@ import { createSocketFolder, removeStaleFolders } from "./socket-folder.ts";
 
 afterEach(() => vi.unstubAllEnvs());
 
-test("it is this user's alone, and gone when it is given back", () => {
+test("the socket folder is private to this user, and is removed on release", () => {
   const folder = createSocketFolder();
   expect(statSync(folder.path).mode & 0o777).toBe(0o700);
   expect(process.listenerCount("exit")).toBeGreaterThan(0);
@@ -26,7 +26,7 @@ test("it is this user's alone, and gone when it is given back", () => {
   expect(existsSync(folder.path)).toBe(false);
 });
 
-test("it is where the user's session has its sockets, unless that path is too long or not there", () => {
+test("the socket folder is in XDG_RUNTIME_DIR, unless this path is too long or missing", () => {
   const base = mkdtempSync(join(tmpdir(), "p-"));
   vi.stubEnv("XDG_RUNTIME_DIR", base);
   const short = createSocketFolder();
@@ -45,7 +45,7 @@ test("it is where the user's session has its sockets, unless that path is too lo
 });
 
 test.skipIf(process.platform !== "linux")(
-  "it is in a folder that stays, unless the name of that folder belongs to somebody else",
+  "the socket folder is in a fixed parent folder, unless this parent belongs to another user",
   () => {
     const base = mkdtempSync(join(tmpdir(), "p-"));
     vi.stubEnv("XDG_RUNTIME_DIR", base);
@@ -72,7 +72,7 @@ test.skipIf(process.platform !== "linux")(
 );
 
 test.skipIf(process.platform !== "linux")(
-  "those of programs that are gone are removed, others are not",
+  "removeStaleFolders removes the folders of ended programs, and no others",
   async () => {
     const base = mkdtempSync(join(tmpdir(), "p-"));
     const namespace = ownerTag().split(".")[2];

@@ -1,5 +1,5 @@
-// Real sandboxes around real programs: usual work succeeds, and every way out is closed. As root and as an
-// ordinary user.
+// Real sandboxes with real programs: normal work succeeds, and no access outside of the policy does. As root and as
+// an ordinary user.
 
 import { spawn } from "node:child_process";
 import {
@@ -32,7 +32,7 @@ import { createUnshare } from "../unshare/backend.ts";
 
 interface Tested {
   readonly create: () => SandboxBackend;
-  /** The rule that a server with hosts may start no process needs a sandbox in a sandbox. */
+  /** Whether the backend can run a sandbox in a sandbox, which a network list with spawn: false requires. */
   readonly nests: boolean;
   /** The account of an ordinary user: the stubs are made for the user that the tests run as. */
   readonly other: string;
@@ -112,7 +112,7 @@ async function run(command: readonly string[], request: Wish = {}): Promise<Ran>
   const child = await ChildGroup.start(await sandboxed(command, request), "s");
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
-  // Not "end": a process that outlives the program may keep the pipe, which is destroyed then.
+  // This is not "end": a process that outlives the program can keep the pipe open, so the pipe is destroyed then.
   const ended = new Promise((resolve) => child.stdout.once("close", resolve));
   child.stdin.end();
   const { code } = await child.exited;
@@ -122,7 +122,7 @@ async function run(command: readonly string[], request: Wish = {}): Promise<Ran>
 
 const shell = (script: string, request: Wish = {}): Promise<Ran> => run(["sh", "-c", script], request);
 const node = (script: string, request: Wish = {}): Promise<Ran> => run(["node", "-e", script], request);
-/** Its processes are found by this variable, which is no path. */
+/** The test finds the processes of this sandbox by the variable, whose value is not a path. */
 const MARKED: Wish = {
   get env() {
     return { MARK: `mark ${folder}` };
@@ -140,7 +140,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
     });
 
     describe.each(USERS)("for %s", needs("an ordinary user"), (as) => {
-      test("has an own HOME and /tmp, and nothing of the machine's", async () => {
+      test("has its own HOME and /tmp, and no files of the user or of other programs", async () => {
         const { out, code, err } = await shell(
           `echo "$HOME $TMPDIR"; ls -A ~ /tmp; ls / | tr '\\n' ' '; touch ~/x /tmp/y && ls ~ /tmp`,
           { as, cwd: "/usr" },
@@ -153,7 +153,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(existsSync(at("home/x"))).toBe(false);
       });
 
-      test("writing to a path that the config names and does not grant fails, as does writing where it runs", async () => {
+      test("cannot write to a path that is in the config but not granted, or to its working folder", async () => {
         const script = `cd "$0"; echo x > here; mkdir -p "$1" && echo x > "$1/new"; echo x > "$2"; ls "$1"; cat "$2"
         echo x > given/new && rm given/new && cat given/file; echo x > ~/cache && echo x > /tmp/z && echo usable`;
         const words = [
@@ -179,7 +179,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(seen.split("\n")).toEqual([at("work/given"), "content of work/given/file"]);
       });
 
-      test("the user's home cannot be written, whether the config names a path in it or not", async () => {
+      test("cannot write to the user's home, also if the config names a path in it", async () => {
         const script = `mkdir "$0/.cache" "$0/new" "$0/notes.d"; echo x > "$0/x"; echo x > "$0/.ssh/x"; ls "$0"
         echo new > "$0/db/new"; cat ~/db/new; cat ~/notes.db; echo x > ~/notes.db; mkdir -p ~/.cache/y && echo usable`;
         const config: SandboxConfig = { fs: { write: ["~/db"], read: ["~/notes.db"] } };
@@ -194,7 +194,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(readdirSync(at("home")).toSorted()).toEqual([".ssh", "db", "notes.db"]);
       });
 
-      test("paths and values may contain any character", async () => {
+      test("accepts any character in paths and values", async () => {
         const odd = at(`odd/-a "b" 'c'\n$(touch x) #\\ \t\u00e9;&`);
         mkdirSync(join(odd, "-sub"), { recursive: true });
         writeFileSync(join(odd, "-f le"), "content\n");
@@ -209,7 +209,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(existsSync(join(odd, "new"))).toBe(false);
       });
 
-      test("cannot be written to outside of those", async () => {
+      test("cannot write outside of its HOME and /tmp", async () => {
         const { out } = await shell(
           "for f in /x /usr/x /etc/x /usr/bin/x /etc/passwd; do (: >> $f) 2>/dev/null && echo $f; done; echo end",
           { as },
@@ -217,7 +217,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(out).toBe("end");
       });
 
-      test("has no rights, no other processes, and a filter", async () => {
+      test("has no capabilities, no other processes, and a system call filter", async () => {
         const { out } = await shell(
           "grep -E 'Cap|NoNew|Seccomp:' /proc/self/status; ls /proc | grep -c '^[0-9]'",
           {
@@ -230,7 +230,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(Number(out.split("\n").at(-1))).toBeLessThan(6);
       });
 
-      test("has only the network of nobody", async () => {
+      test("has no network access", async () => {
         const server = createServer((socket) => socket.end("reached"));
         await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
         const { port } = server.address() as { port: number };
@@ -249,7 +249,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(out).toMatch(/EAI_AGAIN|ENOTFOUND/);
       });
 
-      test("everyday programs run in it", async () => {
+      test("can run common programs", async () => {
         const script =
           "git --version; bash -c 'echo $(echo sub shell)'; id -un; getent hosts localhost; date +%Z";
         const { out, code } = await shell(script, { as });
@@ -265,7 +265,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(worker.out.split("\n").sort()).toEqual(["child", NAMES[as], "worker"]);
       });
 
-      test("new namespaces and mounts are refused", async () => {
+      test("cannot create namespaces or mounts", async () => {
         const { out } = await shell(
           "unshare -U true 2>/dev/null && echo user; unshare -n true 2>/dev/null && echo net; mount -t tmpfs x /tmp 2>/dev/null && echo mount; echo end",
           { as },
@@ -273,7 +273,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(out).toBe("end");
       });
 
-      test("holds its limits", async () => {
+      test("enforces its limits", async () => {
         const { out } = await shell("cat /proc/self/limits", {
           ...{
             as,
@@ -291,7 +291,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(greedy.out).not.toContain("had it");
       });
 
-      test("what is granted is there, what is denied is not", async () => {
+      test("contains granted paths and not denied ones", async () => {
         const { out, err } = await shell(
           `cd ${at("data")}; cat file sub/* link/file secret/key token; ls -A secret; echo more >> file && echo written; cat ${at("alias/file")}`,
           {
@@ -308,7 +308,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(out).not.toContain("key");
       });
 
-      test("without spawn there are threads but no processes", async () => {
+      test("can start threads but no processes if spawn is false", async () => {
         const { out } = await node(
           `const { Worker } = require("node:worker_threads");
         new Worker("console.log('worker')", { eval: true });
@@ -318,9 +318,9 @@ for (const name of ["bubblewrap", "unshare"] as const)
         expect(out.split("\n").sort()).toEqual(["EPERM", "worker"]);
       });
 
-      // The gate's socket is for the user that the tests run as, and for no other; test/sandbox/escape.test.ts has the other user.
+      // Only the user that runs the tests can open the proxy's socket; test/sandbox/escape.test.ts tests the other user.
       if (!isRoot || as === "root")
-        test("with a network list, other hosts are refused and reported; also without spawn", async () => {
+        test("with a network list, refuses and reports other hosts, also if spawn is false", async () => {
           for (const spawn of [true, false]) {
             denied.length = 0;
             const { out, err } = await node(
@@ -336,7 +336,7 @@ for (const name of ["bubblewrap", "unshare"] as const)
         });
 
       test.skipIf(process.arch !== "x64")(
-        "calls that are forbidden fail, others do not",
+        "refuses forbidden system calls and allows others",
         needs("python3"),
         async () => {
           const script = `import ctypes, socket
@@ -355,7 +355,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
         },
       );
 
-      test("with exec.allow only those programs are there", async () => {
+      test("contains only the programs in exec.allow", async () => {
         const { out } = await shell(
           "cat /etc/hostname 2>/dev/null; for p in cat ls node git; do command -v $p; done; cat --version | head -1 2>/dev/null; echo end",
           { as, config: { exec: { allow: ["cat"] } } },
@@ -366,7 +366,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       });
     });
 
-    test("writes go where they were granted, and a kept HOME is kept", async () => {
+    test("writes to granted folders, and keeps a HOME with home: kept", async () => {
       mkdirSync(at("kept"), { recursive: true });
       const { code } = await shell(`echo 1 > ${at("data/sub")}/written && echo 2 > ~/remembered`, {
         ...{ roots: [at("data/sub")], keptHome: at("kept") },
@@ -377,14 +377,14 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       expect(readFileSync(at("kept/remembered"), "utf8")).toBe("2\n");
     });
 
-    test("all of the machine can be granted for reading, and HOME and /tmp are still its own", async () => {
+    test("can read the whole machine if / is granted, and still has its own HOME and /tmp", async () => {
       const granted = fs({ read: ["/"], deny: [at("data/secret")] });
       const { out, code } = await shell(`ls -A ~ /tmp | wc -l; ls / | grep -c usr; touch /usr/x`, granted);
       expect(code).not.toBe(0);
       expect(out.split("\n").at(-1)).toBe("1");
     });
 
-    test("it runs in the configured folder, whether it exists or not", async () => {
+    test("runs in the configured folder, also if this folder is not granted", async () => {
       expect((await shell("pwd; cat file", { cwd: at("data") })).out).toBe(
         `${at("data")}\ncontent of data/file`,
       );
@@ -392,7 +392,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       expect(implied.out).toBe(at("data"));
     });
 
-    test("only its own environment, and no value of it on a command line", async () => {
+    test("has only its own environment, and no value of it is on a command line", async () => {
       process.env.PORTOLAN_TEST_LEAK = "leaked";
       const env = { TOKEN: "hush-hush", LD_LIBRARY_PATH: "/nowhere/hush-too" };
       const made = await sandboxed(["sh", "-c", "env; cat /proc/*/cmdline"], { env });
@@ -406,7 +406,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       expect(names.sort()).toEqual(["HOME", "LD_LIBRARY_PATH", "PATH", "PWD", "TMPDIR", "TOKEN"]);
     });
 
-    test("code for the loader is loaded inside of the sandbox only", async () => {
+    test("applies variables of the dynamic loader only inside of the sandbox", async () => {
       const trace = await shell("true", {
         env: { LD_DEBUG: "files", LD_DEBUG_OUTPUT: at("data/sub/trace") },
       });
@@ -414,12 +414,12 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       expect(readdirSync(at("data/sub")).filter((name) => name.startsWith("trace"))).toEqual([]);
     });
 
-    test("it gives way to others when niceness is set", async () => {
+    test("runs with the configured niceness", async () => {
       const { out } = await shell("nice", { config: { limits: { niceness: 7 } } });
       expect(Number(out)).toBeGreaterThanOrEqual(7);
     });
 
-    test("rules that it cannot enforce are reported as the config writes them", async () => {
+    test("reports rules that it cannot enforce as the config writes them", async () => {
       const config = { limits: { processes: 5 }, exec: { spawn: false }, network: ["example.com"] };
       const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
       const { policy } = await createPolicy({
@@ -433,7 +433,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       expect(await backend.missing(usual)).toEqual([]);
     });
 
-    test("limits are named as they are written, and so is the most that it is given", async () => {
+    test("reports too many granted paths, and names limits as the config writes them", async () => {
       const program = { file: "/bin/sh", args: [], cwd: undefined, env: {} };
       const without = {
         ...{ roots: [], programFolders: [], keptHome: undefined, homedir: at("home") },
@@ -451,7 +451,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       expect(limitRule("memoryBytes", 3e8)).toBe("limits.memory: 300MB");
     });
 
-    test("nothing of it is left when it is stopped, nor any descriptor", async () => {
+    test("leaves no process and no file descriptor after a stop", async () => {
       const open = (): number => readdirSync("/proc/self/fd").length;
       await shell("true");
       const before = open();
@@ -466,7 +466,7 @@ print(socket.if_nameindex(), socket.getaddrinfo("localhost", 80, type=socket.SOC
       await expect.poll(open).toBeLessThanOrEqual(before);
     });
 
-    test("it does not outlive a program that is killed", async () => {
+    test("ends when the program that started it is killed", async () => {
       const made = await sandboxed(["sh", "-c", "sleep 1000 & echo up; sleep 1000"], MARKED);
       const stdio = JSON.stringify(["ignore", "inherit", "ignore", ...made.fds.map((_, index) => index + 3)]);
       const parent = spawn(

@@ -1,5 +1,5 @@
 // The seccomp filter, run by an interpreter of BPF: its verdict for each system call, on each processor. Real
-// sandboxes: see backend.test.ts.
+// sandboxes: see backends.test.ts.
 
 import { describe, expect, test } from "vitest";
 import { knowsArchitecture, seccompProgram } from "./seccomp.ts";
@@ -75,68 +75,73 @@ describe.each([
     ...{ arch: "arm64", audit: 0xc00000b7, read: 63, ptrace: 117, unshare: 97, clone: 220, socket: 198 },
     ...{ ioctl: 29, socketpair: 199, personality: 92 },
   },
-])("on $arch", ({ arch, audit, read, ptrace, unshare, clone, socket, socketpair, personality, ioctl }) => {
-  const said = (number: number, given: number[] = [], spawn = true): number =>
-    run(filter(arch, spawn), { number, arch: audit, arguments: given });
+])(
+  "the filter on $arch",
+  ({ arch, audit, read, ptrace, unshare, clone, socket, socketpair, personality, ioctl }) => {
+    const said = (number: number, given: number[] = [], spawn = true): number =>
+      run(filter(arch, spawn), { number, arch: audit, arguments: given });
 
-  test("plain calls pass, forbidden ones fail", () => {
-    expect(said(read)).toBe(ALLOW);
-    expect(said(ptrace)).toBe(errno(1));
-    expect(said(unshare)).toBe(errno(1));
-    expect(said(435)).toBe(errno(38));
-  });
+    test("allows normal system calls and refuses forbidden ones", () => {
+      expect(said(read)).toBe(ALLOW);
+      expect(said(ptrace)).toBe(errno(1));
+      expect(said(unshare)).toBe(errno(1));
+      expect(said(435)).toBe(errno(38));
+    });
 
-  test("a new process passes, a new namespace does not", () => {
-    expect(said(clone, [17])).toBe(ALLOW);
-    expect(said(clone, [0x10000000 | 17])).toBe(errno(1));
-    expect(said(clone, [0x00020000])).toBe(errno(1));
-    expect(said(clone, [0x40000000])).toBe(errno(1));
-  });
+    test("allows new processes and refuses new namespaces", () => {
+      expect(said(clone, [17])).toBe(ALLOW);
+      expect(said(clone, [0x10000000 | 17])).toBe(errno(1));
+      expect(said(clone, [0x00020000])).toBe(errno(1));
+      expect(said(clone, [0x40000000])).toBe(errno(1));
+    });
 
-  test("without spawn only threads pass", () => {
-    expect(said(clone, [17], false)).toBe(errno(1));
-    expect(said(clone, [0x003d0f00], false)).toBe(ALLOW);
-    expect(said(clone, [0x003d0f00 | 0x10000000], false)).toBe(errno(1));
-    expect(said(read, [], false)).toBe(ALLOW);
-  });
+    test("allows only threads if spawn is false", () => {
+      expect(said(clone, [17], false)).toBe(errno(1));
+      expect(said(clone, [0x003d0f00], false)).toBe(ALLOW);
+      expect(said(clone, [0x003d0f00 | 0x10000000], false)).toBe(errno(1));
+      expect(said(read, [], false)).toBe(ALLOW);
+    });
 
-  test("only everyday kinds of sockets", () => {
-    const [stream, datagram, raw, sequence, flags] = [1, 2, 3, 5, 0x80800];
-    for (const kind of [stream, datagram, raw, sequence]) expect(said(socket, [1, kind])).toBe(ALLOW);
-    for (const family of [2, 10])
-      for (const kind of [stream, datagram])
-        for (const protocol of [0, 6, 17]) expect(said(socket, [family, kind | flags, protocol])).toBe(ALLOW);
-    for (const kind of [raw, sequence, 6]) expect(said(socket, [2, kind | flags, 0])).toBe(errno(94));
-    // MPTCP, SCTP, UDP-Lite, ICMP.
-    for (const protocol of [262, 132, 136, 1]) expect(said(socket, [10, stream, protocol])).toBe(errno(93));
-    for (const family of [17, 38, 40]) expect(said(socket, [family, stream])).toBe(errno(97));
-    expect([said(socketpair, [1, stream]), said(socketpair, [30, stream])]).toEqual([ALLOW, errno(97)]);
-  });
+    test("allows only common kinds of sockets", () => {
+      const [stream, datagram, raw, sequence, flags] = [1, 2, 3, 5, 0x80800];
+      for (const kind of [stream, datagram, raw, sequence]) expect(said(socket, [1, kind])).toBe(ALLOW);
+      for (const family of [2, 10])
+        for (const kind of [stream, datagram])
+          for (const protocol of [0, 6, 17])
+            expect(said(socket, [family, kind | flags, protocol])).toBe(ALLOW);
+      for (const kind of [raw, sequence, 6]) expect(said(socket, [2, kind | flags, 0])).toBe(errno(94));
+      // MPTCP, SCTP, UDP-Lite, ICMP.
+      for (const protocol of [262, 132, 136, 1]) expect(said(socket, [10, stream, protocol])).toBe(errno(93));
+      for (const family of [17, 38, 40]) expect(said(socket, [family, stream])).toBe(errno(97));
+      expect([said(socketpair, [1, stream]), said(socketpair, [30, stream])]).toEqual([ALLOW, errno(97)]);
+    });
 
-  test("of netlink, interfaces and routes only", () => {
-    expect(said(socket, [16, 3 | 0x80000, 0])).toBe(ALLOW);
-    for (const protocol of [4, 6, 9, 12, 15, 16, 21]) expect(said(socket, [16, 3, protocol])).toBe(errno(93));
-  });
+    test("allows netlink for interfaces and routes only", () => {
+      expect(said(socket, [16, 3 | 0x80000, 0])).toBe(ALLOW);
+      for (const protocol of [4, 6, 9, 12, 15, 16, 21])
+        expect(said(socket, [16, 3, protocol])).toBe(errno(93));
+    });
 
-  test("a process keeps its personality, and has no memory that nobody counts", () => {
-    expect(said(personality, [0xffffffff])).toBe(ALLOW);
-    expect(said(personality, [0])).toBe(ALLOW);
-    for (const other of [0x40000, 0x400000, 8]) expect(said(personality, [other])).toBe(errno(1));
-    expect(said(447)).toBe(errno(38));
-  });
+    test("refuses changes of the personality and memory that no limit counts", () => {
+      expect(said(personality, [0xffffffff])).toBe(ALLOW);
+      expect(said(personality, [0])).toBe(ALLOW);
+      for (const other of [0x40000, 0x400000, 8]) expect(said(personality, [other])).toBe(errno(1));
+      expect(said(447)).toBe(errno(38));
+    });
 
-  test("nothing is typed into a terminal", () => {
-    expect(said(ioctl, [0, 0x5401])).toBe(ALLOW);
-    expect(said(ioctl, [0, 0x5412])).toBe(errno(1));
-    expect(said(ioctl, [0, 0x541c])).toBe(errno(1));
-  });
+    test("refuses to insert input into a terminal", () => {
+      expect(said(ioctl, [0, 0x5401])).toBe(ALLOW);
+      expect(said(ioctl, [0, 0x5412])).toBe(errno(1));
+      expect(said(ioctl, [0, 0x541c])).toBe(errno(1));
+    });
 
-  test("another architecture ends the process", () => {
-    expect(run(filter(arch), { number: read, arch: 0x40000003 })).toBe(KILL);
-  });
-});
+    test("kills a process that uses another architecture", () => {
+      expect(run(filter(arch), { number: read, arch: 0x40000003 })).toBe(KILL);
+    });
+  },
+);
 
-test("x64: the second calling convention is refused, and fork with spawn only", () => {
+test("x64: refuses the x32 calling convention, and allows fork only with spawn", () => {
   expect(run(filter("x64"), { number: 0x40000000, arch: 0xc000003e })).toBe(errno(1));
   expect(run(filter("x64"), { number: 0x40000000 + 520, arch: 0xc000003e })).toBe(errno(1));
   expect(run(filter("x64"), { number: 57, arch: 0xc000003e })).toBe(ALLOW);
@@ -144,7 +149,7 @@ test("x64: the second calling convention is refused, and fork with spawn only", 
   expect(run(filter("x64", false), { number: 58, arch: 0xc000003e })).toBe(errno(1));
 });
 
-test("no filter for a processor that is not known", () => {
+test("there is no filter for an unknown processor", () => {
   expect(seccompProgram({ spawn: true, arch: "riscv64" })).toBeUndefined();
   expect(knowsArchitecture("riscv64")).toBe(false);
   expect(knowsArchitecture("x64")).toBe(true);

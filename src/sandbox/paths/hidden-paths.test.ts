@@ -1,4 +1,5 @@
-// Which paths of a config are hidden, and which of them must be closed so that nothing is written in vain.
+// Paths of a config that the sandbox hides, and those that it closes, so that a server does not write to a place
+// that is lost.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,14 +32,14 @@ function look({ script, args = [], env = {}, cwd = at("work"), mounts = [SHOWN] 
 
 const named = (given: Given): string[] => look(given).named.map(({ path }) => path.slice(folder.length + 1));
 
-test("arguments: absolute, relative, of options, URLs of files and of databases, from a home", () => {
+test("finds paths in arguments: absolute, relative, in options, in file and database URLs, with ~", () => {
   const words = [at("data"), "../data", `--db=${at("notes.db")}`, "start", `db=${at("data/secret")}`];
   expect(named({ args: words })).toEqual(["data", "notes.db", "work/start", "data/secret"]);
   const urls = [`file://${at("data")}`, `sqlite:///${at("notes.db")}?mode=rw`, "~/notes"];
   expect(named({ args: urls })).toEqual(["data", "notes.db", "home/notes"]);
 });
 
-test("Portolan's own data is marked, because no grant shows it", () => {
+test("marks the data of Portolan, because no grant shows it", () => {
   vi.stubEnv("XDG_DATA_HOME", at("home"));
   onTestFinished(() => void vi.unstubAllEnvs());
   mkdirSync(at("home/portolan"));
@@ -49,7 +50,7 @@ test("Portolan's own data is marked, because no grant shows it", () => {
   expect(look({ args: [at("data")] }).named[0]).not.toHaveProperty("isOwnData");
 });
 
-test("variables: paths and lists of them, not those that every server has", () => {
+test("finds paths and lists of paths in variables, and ignores common variables", () => {
   const env = { DB: at("notes.db"), DIRS: `${at("data")}:${at("shown")}`, PATH: at("data"), WORD: "start" };
   expect(look({ env }).named).toEqual([
     { path: at("notes.db"), where: "env.DB", isPrivate: true },
@@ -57,7 +58,7 @@ test("variables: paths and lists of them, not those that every server has", () =
   ]);
 });
 
-test("not what is granted, is no path, has a reference in it, or is not there", () => {
+test("ignores granted paths, words that are no path, references and missing files", () => {
   expect(
     named({ args: [at("shown"), "../shown/x", "end", "--verbose", "-", "", "a=b", "${file:/etc/passwd}"] }),
   ).toEqual([]);
@@ -72,14 +73,14 @@ test("not what is granted, is no path, has a reference in it, or is not there", 
   ).toEqual([]);
 });
 
-test("URLs of other schemes name no path, so that no warning shows their passwords", () => {
+test("ignores URLs of other schemes, so that no warning contains their passwords", () => {
   const url = "redis://:password@cache.example:6379";
   expect(
     look({ args: [url, `--url=${url}`, "https://me:password@host/x"], env: { URL: url } }).named,
   ).toEqual([]);
 });
 
-test("what is denied inside of a grant is hidden", () => {
+test("a path that is denied inside of a grant is hidden", () => {
   const mounts: Mount[] = [
     { path: at("data"), access: "read", reason: "declared" },
     { path: at("data/secret"), access: "hidden", reason: "declared" },
@@ -87,15 +88,15 @@ test("what is denied inside of a grant is hidden", () => {
   expect(named({ args: [at("data"), at("data/secret")], mounts })).toEqual(["data/secret"]);
 });
 
-test("a private place that would stand for what exists is closed, and so is a hidden working folder", () => {
+test("closes a private folder in place of an existing path, and a hidden working folder", () => {
   expect(look({ args: [at("data")] }).closed).toEqual([at("data"), at("work")]);
-  // A folder that is granted, or holds what is, is there anyway.
+  // A folder that is granted, or that contains a grant, exists in the sandbox anyway.
   expect(look({ cwd: at("shown") }).closed).toEqual([]);
-  // Elsewhere than in HOME and /tmp nothing can be written at all.
+  // Outside of HOME and /tmp nothing can be written.
   expect(look({ args: ["/etc/hostname", "/tmp", "/var/tmp"], cwd: "/" }).closed).toEqual([]);
 });
 
-test("the folder of an existing file is closed too, unless it is a home or a cache", () => {
+test("also closes the folder of an existing file, unless it is a home or a cache", () => {
   const args = ["~/notes/old.db", "~/notes.json", "~/.cache/x.json"];
   for (const name of ["home/notes/old.db", "home/.cache/x.json"]) writeFileSync(at(name), "");
   expect(look({ args, cwd: at("shown") }).closed).toEqual([
@@ -106,7 +107,7 @@ test("the folder of an existing file is closed too, unless it is a home or a cac
   ]);
 });
 
-test("a new file beside the user's own is meant to stay; a cache and a temporary file are not", () => {
+test("reports a new file next to files of the user, but not a cache or a temporary file", () => {
   const args = [
     "~/notes/new.db",
     "~/new.json",
@@ -127,7 +128,7 @@ test("a new file beside the user's own is meant to stay; a cache and a temporary
   expect(found.closed).toEqual([at("home/notes"), at("home/new.json"), at("home/.new.json")]);
 });
 
-test("a script that does not exist is a mistake: its folder is not the path to grant", () => {
+test("marks a missing script as an error and does not suggest to grant its folder", () => {
   const args = ["~/notes/none.mjs", "~/notes/new.db"];
   expect(look({ script: "~/notes/none.mjs", args, cwd: at("shown") }).named).toEqual([
     { path: at("home/notes/none.mjs"), where: "args[0]", isNew: true, isPrivate: true, isScript: true },
@@ -137,11 +138,11 @@ test("a script that does not exist is a mistake: its folder is not the path to g
     },
   ]);
   expect(named({ script: "none.py", args: ["none.py"] })).toEqual(["work/none.py"]);
-  // The name of a command in a package, or of a class.
+  // These are the name of a command in a package, and the name of a class.
   for (const script of ["begin", "com.example.Main"]) expect(named({ script, args: [script] })).toEqual([]);
 });
 
-test("a path that the config denies is marked, because no grant would help", () => {
+test("marks a path that the config denies, because no grant would help", () => {
   const mounts = [SHOWN, { path: at("data"), access: "hidden", reason: "declared" } as const];
   expect(look({ args: [at("data/secret"), at("notes.db")], mounts }).named).toEqual([
     { path: at("data/secret"), where: "args[0]", isPrivate: true, isDenied: true },

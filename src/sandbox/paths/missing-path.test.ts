@@ -23,11 +23,11 @@ test.each([
   ["file/below", "Correct the path."],
   ["tehre", `Did you mean ${at("there")}? If not, run \`mkdir -p ${at("tehre")}\`.`],
   ["tehre/below", `mkdir -p ${at("tehre/below")}`],
-])("%s", async (name, remedy) => {
+])("the remedy for the missing path %s", async (name, remedy) => {
   expect((await missingPath(at(name))).remedy).toBe(remedy);
 });
 
-test("where only a folder will do, one is made", async () => {
+test("the remedy creates a folder if the path must be a folder", async () => {
   expect(await missingPath(at("v1.2"), true)).toEqual({
     problem: "there is no such folder",
     remedy: `mkdir -p ${at("v1.2")}`,

@@ -1,5 +1,5 @@
-// Paths and file URIs among arguments: those inside pass, and those that lead out do not, however they are
-// written.
+// Paths and file URIs in arguments: paths inside of the grants are accepted, and paths outside are refused, in any
+// notation.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,7 +44,7 @@ function policy(): SandboxPolicy {
   };
 }
 
-describe("passes", () => {
+describe("allowed paths", () => {
   test.each([
     "",
     ".",
@@ -58,9 +58,9 @@ describe("passes", () => {
     " a ",
     "a\nb",
     "log-file:1",
-  ])("%j", async (value) => expect(await check(value)).toBeUndefined());
+  ])("include %j", async (value) => expect(await check(value)).toBeUndefined());
 
-  test("whole paths, also through a link that stays inside", async () => {
+  test("include absolute paths, also through a link that stays inside", async () => {
     for (const name of ["work", "work/file", "alias/file", "work/in/../deep", "work/not/there/yet"]) {
       expect(await check(at(name))).toBeUndefined();
       expect(await check(pathToFileURL(at(name)).href)).toBeUndefined();
@@ -68,7 +68,7 @@ describe("passes", () => {
     }
   });
 
-  test("the sandbox's own HOME and /tmp, but not the files of this machine there", async () => {
+  test("include the HOME and /tmp of the sandbox, but not the files of this machine there", async () => {
     writeFileSync(at("home/there"), "");
     expect(await check(at("home"))).toBeUndefined();
     expect(await check(at("home/new/file"))).toBeUndefined();
@@ -83,10 +83,10 @@ describe("passes", () => {
     "s3://bucket/key",
     "mailto:a@b.c",
     "my-file://a/b",
-  ])("%s, which is no file", async (value) => expect(await check(value)).toBeUndefined());
+  ])("include %s, which is not a file", async (value) => expect(await check(value)).toBeUndefined());
 });
 
-describe("is refused", () => {
+describe("refused paths", () => {
   const OUT = [
     "/etc/passwd",
     "../../../../../../../../etc/passwd",
@@ -127,41 +127,42 @@ describe("is refused", () => {
     "x1\t:/../../../../etc/passwd",
     String.raw`file:\\\etc\passwd`,
   ];
-  test.each(OUT)("%j", async (value) => expect(await check(value)).toBeTypeOf("string"));
+  test.each(OUT)("include %j", async (value) => expect(await check(value)).toBeTypeOf("string"));
 
-  test("what is too long", async () => expect(await check("x".repeat(5_000))).toBeTypeOf("string"));
+  test("include a path that is too long", async () =>
+    expect(await check("x".repeat(5_000))).toBeTypeOf("string"));
 
-  test("what is hidden, directly or through a link", async () => {
+  test("include hidden paths, directly or through a link", async () => {
     for (const name of ["work/hidden", "work/hidden/file", "alias/hidden/file", "work/veil/file"]) {
       expect(await check(at(name))).toBe("is hidden from this server by its sandbox");
     }
   });
 
-  test("a name that only begins alike, and a link that leads out", async () => {
+  test("include a folder name with the same prefix, and a link that leads out", async () => {
     for (const name of ["work-evil/file", "work/out", "work/out/file", "work/out/../outside", "outside"]) {
       expect(await check(`${folder}/${name}`), name).toBeTypeOf("string");
     }
   });
 });
 
-test("a nested URI of a file that is inside passes", async () => {
+test("allows a nested URI of an allowed file", async () => {
   for (const scheme of ["jar:", "view-source:", "git+"])
     expect(await check(`${scheme}file://${at("work/file")}`)).toBeUndefined();
 });
 
-test("a working folder that is empty in the sandbox may be named, but not the files of this machine there", async () => {
+test("allows a working folder that is empty in the sandbox, but not the files of this machine there", async () => {
   const elsewhere = createPathCheck({ ...policy(), cwd: at("outside") });
   expect(await elsewhere(["new/file", "."])).toBeUndefined();
   expect(await elsewhere(["new", "x"])).toMatchObject({ index: 1 });
 });
 
-test("of several values, the first that leads out is named", async () => {
+test("reports the first refused path of several values", async () => {
   expect(await checkAll(["deep", "../file", "/etc/passwd", "/etc/shadow"])).toMatchObject({ index: 2 });
   expect(await checkAll([])).toBeUndefined();
 });
 
-test("many long paths take no time, and can be cancelled", async () => {
-  // Each name on the way is looked at once, and nothing below one that is not there.
+test("checks many long paths quickly, and can be cancelled", async () => {
+  // The check reads each parent folder once, and nothing below a missing one.
   const long = [
     `${at("work")}/${"a/../".repeat(780)}`,
     `${at("work")}/${"sub/../".repeat(560)}`,
@@ -180,13 +181,13 @@ test("many long paths take no time, and can be cancelled", async () => {
   await expect(called).rejects.toThrow();
 });
 
-test("spaces without end take no time", async () => {
+test("checks very many spaces quickly", async () => {
   const started = performance.now();
   await checkAll(Array.from({ length: 32 }, () => `a${" ".repeat(4000)}b`));
   expect(performance.now() - started).toBeLessThan(15_000);
 });
 
-test("whatever passes is really inside", async () => {
+test("property: every accepted path is inside of the allowed folders", async () => {
   const names = [
     "..",
     ".",
@@ -224,7 +225,7 @@ test("whatever passes is really inside", async () => {
   );
 });
 
-test("any text gets an answer", async () => {
+test("property: gives an answer for any text", async () => {
   const text = fc.oneof(fc.string(), fc.webUrl(), fc.string({ unit: "binary" }));
   await fc.assert(
     fc.asyncProperty(text, async (value) => {

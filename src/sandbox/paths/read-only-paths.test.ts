@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { SandboxPolicy } from "../types.ts";
 import { readOnlyPaths } from "./read-only-paths.ts";
 
-test("says what a protected file contains: sandbox rules, or secrets", () => {
+test("names the content of a protected file: sandbox rules or secrets", () => {
   const protectedFile = (path: string): object => ({ path, access: "read", reason: "config file" });
   const mounts = [
     { path: "/w", access: "write", reason: "declared" },

@@ -45,7 +45,7 @@ function given({ policy }: CreatedPolicy): string[] {
 }
 
 describe("the default profile", () => {
-  test("a read-only system, the server's own folder, a private HOME, no network", async () => {
+  test("has a read-only system, the server's own folder, a private HOME and no network", async () => {
     const made = await make();
     expect(made.problems).toEqual([]);
     expect(given(made)).toEqual(["read own (own)"]);
@@ -68,7 +68,7 @@ describe("the default profile", () => {
     }
   });
 
-  test("a working folder is there to be read, unless it is everybody's", async () => {
+  test("grants a working folder for reading, unless it is a home or /", async () => {
     const program = (cwd: string): Pick<PolicyRequest, "program"> => ({
       program: { file: "/bin/sh", args: [], cwd, env: {} },
     });
@@ -87,7 +87,7 @@ describe("the default profile", () => {
     ]);
   });
 
-  test("the .env files of an inferred folder are hidden, unless the config grants them", async () => {
+  test("hides the .env files of an inferred folder, unless the config grants them", async () => {
     for (const name of ["app/.env", "app/.env.local", "app/.env.example", "app/lib/.env"]) {
       mkdirSync(at("app/lib"), { recursive: true });
       writeFileSync(at(name), "");
@@ -97,7 +97,7 @@ describe("the default profile", () => {
     const hidden = ["hidden app/.env (env file)", "hidden app/.env.local (env file)"];
     const made = await make(undefined, { ...own, ...cwd });
     expect(given(made)).toEqual(["read app (own)", ...hidden]);
-    // A grant helps, so that the path is reported as one that is not granted.
+    // A grant would help, so the path is reported as not granted.
     expect(made.notGranted).toMatchObject([{ path: at("app/.env"), where: "args[0]" }]);
     expect(made.notGranted[0]?.isDenied).toBeUndefined();
     expect(given(await make(undefined, { ...own, inferredFolders: [] }))).toEqual(["read app (own)"]);
@@ -109,7 +109,7 @@ describe("the default profile", () => {
       expect(given(await make({ fs: { [access]: [at("app")] } }, own))).toEqual([`${access} app (declared)`]);
   });
 
-  test("a working folder behind a link that the server could create is refused, unless it is granted anyway", async () => {
+  test("refuses a working folder behind a link that the server can create, unless it is granted anyway", async () => {
     const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
     const steered = await make({ fs: { write: [at("data")] } }, { program });
     expect(steered.problems).toMatchObject([
@@ -119,11 +119,11 @@ describe("the default profile", () => {
     expect(granted.problems).toEqual([]);
   });
 
-  test("without one it runs where this program does, whether it may touch that folder or not", async () => {
+  test("uses the working folder of this process if the config sets none", async () => {
     expect((await make()).policy.cwd).toBe(process.cwd());
   });
 
-  test("a user's home that the config names, or that the server runs in, is not its private HOME", async () => {
+  test("does not use the user's home as HOME, also if the config names it or the server runs in it", async () => {
     const program = { file: "/bin/sh", args: [at("home/project")], cwd: at("home"), env: {} };
     const { policy, notGranted } = await make(undefined, { program, cwdGranted: false });
     expect(policy).toMatchObject({ home: "/tmp/home", cwd: at("home") });
@@ -133,21 +133,21 @@ describe("the default profile", () => {
     expect(kept.policy.home).toBe(at("kept"));
   });
 
-  test("a kept HOME is a folder of its own", async () => {
+  test("uses a separate folder as HOME with home: kept", async () => {
     const made = await make({ home: "kept" }, { keptHome: at("kept") });
     expect(made.policy.home).toBe(at("kept"));
     expect(given(made)).toContain("write kept (kept home)");
   });
 
-  test("declared limits are distinguished from defaults", async () => {
+  test("distinguishes declared limits from defaults", async () => {
     const { policy } = await make({ limits: { processes: 10, cpuSeconds: 5 } });
     expect(policy.limits).toEqual({ ...DEFAULT_RESOURCE_LIMITS, processes: 10, cpuSeconds: 5 });
     expect([...policy.configuredLimits].sort()).toEqual(["cpuSeconds", "processes"]);
   });
 });
 
-describe("what is granted", () => {
-  test("folders in every spelling, files, and the caller's roots", async () => {
+describe("grants of a policy", () => {
+  test("accept folders in any notation, files, and the roots of the caller", async () => {
     const made = await make(
       { fs: { read: [`${at("data")}/**`, at("own", "server.js")], write: ["~/project/"] } },
       { roots: [at("elsewhere"), at("not-on-this-machine")] },
@@ -161,7 +161,7 @@ describe("what is granted", () => {
     ]);
   });
 
-  test("the narrower one covers the wider one; writing covers default grants", async () => {
+  test("a narrower grant wins over a wider one, and a write grant over default grants", async () => {
     const made = await make({ fs: { read: [at("data/logs")], write: [at("data"), at("own")] } });
     const paths = given(made);
     expect(paths).toEqual(["write data (declared)", "write own (declared)", "read data/logs (declared)"]);
@@ -169,7 +169,7 @@ describe("what is granted", () => {
     expect(given(inner)).toEqual([`write ${folder} (declared)`]);
   });
 
-  test("patterns, as far as something matches now", async () => {
+  test("apply patterns to the files that exist now", async () => {
     const made = await make({ fs: { read: [at("data/*.txt"), at("**/public")] } });
     expect(given(made)).toEqual([
       "read own (own)",
@@ -183,7 +183,7 @@ describe("what is granted", () => {
     ]);
   });
 
-  test("a link, and what it leads to", async () => {
+  test("include a link and its target", async () => {
     const made = await make({ fs: { read: [at("data/link"), at("alias/logs")] } });
     expect(made.problems).toEqual([]);
     expect(given(made).sort()).toEqual([
@@ -196,7 +196,7 @@ describe("what is granted", () => {
   });
 
   test.each(["read", "write", "deny"] as const)(
-    "not through a link that another server could create: fs.%s",
+    "refuse a link that another server can create: fs.%s",
     async (rule) => {
       const others = { writableByServers: [at("data")] };
       const made = await make({ fs: { [rule]: [at("data/link")] } }, others);
@@ -212,7 +212,7 @@ describe("what is granted", () => {
     },
   );
 
-  test("not through a link that the server could create itself", async () => {
+  test("refuse a link that the server itself can create", async () => {
     const made = await make({ fs: { write: [at("data")], read: [at("data/link")] } });
     expect(made.problems).toMatchObject([
       {
@@ -238,22 +238,22 @@ describe("what is granted", () => {
     { fs: { read: ["/proc/1"] }, rule: "fs.read: /proc/1" },
     { fs: { write: ["/dev/"] }, rule: "fs.write: /dev/" },
     { fs: { read: ["/sys"] }, rule: "fs.read: /sys" },
-  ])("refused: $rule", async ({ fs, ...rule }) => {
+  ])("are refused: $rule", async ({ fs, ...rule }) => {
     const made = await make({ fs });
     expect(made.problems).toMatchObject([rule]);
     expect(given(made)).toEqual(["read own (own)"]);
   });
 
-  test("a caller's root is not the whole machine", async () => {
+  test("refuse / as a root of a caller", async () => {
     expect((await make(undefined, { roots: ["/"] })).problems).toMatchObject([{ rule: "root: /" }]);
   });
 });
 
-describe("what is denied", () => {
+describe("denials of a policy", () => {
   const hidden = (mounts: readonly Mount[]): string[] =>
     mounts.filter(({ access }) => access === "hidden").map(({ path }) => path);
 
-  test("wins over what is granted, also inside of it", async () => {
+  test("win over grants, also over a grant inside of the denied folder", async () => {
     const made = await make({
       fs: { read: [at("data"), at("data/secret/public")], deny: [at("data/secret"), at("data/a.txt")] },
     });
@@ -262,12 +262,12 @@ describe("what is denied", () => {
     expect(given(made)).not.toContain("read data/secret/public (declared)");
   });
 
-  test("is where a link leads, not the link", async () => {
+  test("apply to the target of a link", async () => {
     const made = await make({ fs: { read: [folder], deny: [at("data/link")] } });
     expect(hidden(made.policy.mounts)).toEqual([at("elsewhere")]);
   });
 
-  test("is not a pattern, nor what does not exist yet in a folder that is granted", async () => {
+  test("refuse patterns, and missing paths in a granted folder", async () => {
     const made = await make({ fs: { read: [at("data")], deny: [at("data/*.txt"), at("data/later")] } });
     expect(made.problems).toMatchObject([
       { rule: `fs.deny: ${at("data/*.txt")}`, remedy: `Name the files, or the folder ${at("data")}.` },
@@ -276,21 +276,21 @@ describe("what is denied", () => {
     expect((await make({ fs: { deny: ["~/.ssh"] } })).problems).toEqual([]);
   });
 
-  test("is not at the end of a link that the server could replace", async () => {
+  test("refuse a link that the server can replace", async () => {
     const made = await make({ fs: { write: [at("data")], deny: [at("data/link")] } });
     expect(made.problems).toMatchObject([
       { rule: `fs.deny: ${at("data/link")}`, remedy: `Deny ${at("elsewhere")} itself.` },
     ]);
   });
 
-  test("is not the server itself", async () => {
+  test("refuse the program of the server", async () => {
     expect((await make({ fs: { deny: ["/usr"] } })).problems).toMatchObject([{ rule: "fs.deny: /usr" }]);
     expect((await make({ fs: { deny: [folder] } })).problems).toMatchObject([{ rule: `fs.deny: ${folder}` }]);
   });
 });
 
 describe("exec.allow", () => {
-  test("leaves libraries and takes programs away, but for those and the server", async () => {
+  test("removes all programs but the listed ones and the server, and keeps libraries", async () => {
     const { policy, problems } = await make({ exec: { allow: ["env", "no-such-program"] } });
     expect(problems).toMatchObject([{ rule: "exec.allow: no-such-program" }]);
     const paths = policy.mounts.map(({ path }) => path);

@@ -23,7 +23,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-test("nothing for a program of the system", async () => {
+test("returns no folder for a program of the system", async () => {
   expect(await programFolders("/bin/sh", ["-c", "true"], undefined)).toEqual([]);
 });
 
@@ -34,11 +34,11 @@ test.each([
   ["deno", ["run", "-A", "main.ts"], "main.ts"],
   ["node", ["-e", "code", "/data/new.db"], undefined],
   ["/app/server", ["/data/new.db"], undefined],
-] as const)("the script of %s %j", (file, args, script) => {
+] as const)("scriptWord finds the script of %s %j", (file, args, script) => {
   expect(scriptWord(file, args)).toBe(script);
 });
 
-test("a script's package, whatever options stand before it", async () => {
+test("returns the package of a script, after any options", async () => {
   createFile("app/package.json", "{}");
   const script = createFile("app/dist/bin/server.js");
   expect(await programFolders("/usr/bin/node", ["--no-warnings", script, folder], undefined)).toEqual([
@@ -49,7 +49,7 @@ test("a script's package, whatever options stand before it", async () => {
   expect(await programFolders("/usr/bin/python3", ["-m", "http.server"], at("app"))).toEqual([]);
 });
 
-test("the outermost node_modules, through the link in its .bin", async () => {
+test("returns the outermost node_modules, also through the link in .bin", async () => {
   createFile("project/package.json", "{}");
   const script = createFile("project/node_modules/server/node_modules/inner/cli.js");
   mkdirSync(at("project/node_modules/.bin"));
@@ -60,7 +60,7 @@ test("the outermost node_modules, through the link in its .bin", async () => {
   ]);
 });
 
-describe("a package of a workspace", () => {
+describe("programFolders for a package of a workspace", () => {
   const run = async (script: string, writable: string[] = []): Promise<string[]> =>
     workspaceFolders(await programFolders("/usr/bin/node", [at(script)], undefined, { writable }), {
       writable,
@@ -77,7 +77,7 @@ describe("a package of a workspace", () => {
     symlinkSync(target, at(path));
   }
 
-  test("brings the hoisted node_modules, and the packages of the workspace that it depends on", async () => {
+  test("returns the hoisted node_modules and the workspace packages that it depends on", async () => {
     createFile("mono/package.json", JSON.stringify({ workspaces: ["packages/*"] }));
     createFile("mono/node_modules/dep/index.js");
     createPackage("mono/packages/srv", ["dep", "@mono/a", "outside", "whole"]);
@@ -92,13 +92,13 @@ describe("a package of a workspace", () => {
     const expected = ["node_modules", "packages/a", "packages/b"].map((one) => at(`mono/${one}`));
     expect(await run("mono/packages/srv/server.mjs")).toEqual(expected);
     expect(await run("mono/node_modules/srv/server.mjs")).toEqual(expected);
-    // Run by its first line instead of an interpreter.
+    // The script is started by its first line instead of by an interpreter.
     const own = await programFolders(at("mono/packages/srv/server.mjs"), [], undefined);
     expect(own).toEqual([at("mono/packages/srv")]);
     expect(await workspaceFolders(own)).toEqual(expected);
   });
 
-  test("of pnpm: its own links lead to the packages", async () => {
+  test("of pnpm, follows the links of pnpm to the packages", async () => {
     createFile("pnpm/pnpm-workspace.yaml", "packages: [packages/*]\n");
     createFile("pnpm/node_modules/.pnpm/dep@1.0.0/node_modules/dep/package.json", "{}");
     createPackage("pnpm/packages/srv", ["dep", "lib"]);
@@ -110,7 +110,7 @@ describe("a package of a workspace", () => {
     ]);
   });
 
-  test("brings nothing from a home, through links, or from folders that the server may write", async () => {
+  test("returns nothing from a home, through links, or from folders that the server can write", async () => {
     createPackage("single/packages/srv");
     createFile("single/package.json", "{}");
     createFile("single/node_modules/dep/index.js");
@@ -133,14 +133,14 @@ describe("a package of a workspace", () => {
   });
 });
 
-test("a script without a package brings its neighbours, but not a whole home", async () => {
+test("returns the folder of a script without a package, but never a home", async () => {
   expect(await programFolders("/usr/bin/python3", [createFile("loose/server.py")], undefined)).toEqual([
     at("loose"),
   ]);
   expect(await programFolders("/usr/bin/node", [homedir()], undefined)).not.toContain(dirname(homedir()));
 });
 
-test("an installation: its prefix; a single binary: itself", async () => {
+test("returns the prefix of an installation, and a single binary itself", async () => {
   const node = createFile("versions/v20/bin/node");
   createFile("versions/v20/lib/x");
   expect(await programFolders(node, [], undefined)).toEqual([at("versions/v20")]);
@@ -148,7 +148,7 @@ test("an installation: its prefix; a single binary: itself", async () => {
   expect(await programFolders(tool, [], undefined)).toEqual([tool]);
 });
 
-test("a venv, and the installation that it stands on", async () => {
+test("returns a venv and the Python installation that it uses", async () => {
   const python = createFile("pythons/3.11/bin/python3.11");
   symlinkSync("python3.11", at("pythons/3.11/bin/python3"));
   createFile("pythons/3.11/lib/x");
@@ -164,7 +164,7 @@ test("a venv, and the installation that it stands on", async () => {
   expect(await programFolders(createFile("forged/bin/server"), [], undefined)).toEqual([at("forged")]);
 });
 
-test("the interpreter that a script's first line looks for", async () => {
+test("returns the interpreter in the first line of a script", async () => {
   const python = createFile("other/bin/python3");
   createFile("other/lib/x");
   const script = createFile("scripts/bin/run", "#!/usr/bin/env python3\n");
@@ -172,7 +172,7 @@ test("the interpreter that a script's first line looks for", async () => {
   expect(found.sort()).toEqual([at("other"), script].sort());
 });
 
-test("a shim's real program, or else all that the shim may look through", async () => {
+test("returns the real program of a shim, or else all versions that the shim can use", async () => {
   const shim = createFile(".pyenv/shims/python3", "#!/usr/bin/env bash\n");
   const real = createFile(".pyenv/versions/3.12.1/bin/python3");
   createFile(".pyenv/version", "3.12.1\n");
@@ -184,7 +184,7 @@ test("a shim's real program, or else all that the shim may look through", async 
   expect(await programFolders(shim, [], undefined)).toEqual([at(".pyenv")]);
 });
 
-test("a script by the name that it is called by, without its ending too", async () => {
+test("finds a script by name, also without its file extension", async () => {
   createFile("named/package.json", "{}");
   createFile("named/server.js");
   createFile("data/notes.txt");
@@ -198,8 +198,8 @@ test("a script by the name that it is called by, without its ending too", async 
   ]);
 });
 
-describe("in a folder that the server may write", () => {
-  test("a script, its first line and a link say nothing", async () => {
+describe("programFolders in a folder that the server can write", () => {
+  test("a script, its first line and a link add no folders", async () => {
     createFile("victim/package.json", "{}");
     const victim = createFile("victim/bin/run");
     createFile("mine/package.json", "{}");
@@ -219,7 +219,7 @@ describe("in a folder that the server may write", () => {
     );
   });
 
-  test("a usual interpreter is found all the same: by its bare name, or where a version manager keeps it", async () => {
+  test("a known interpreter still adds its folder: by its name alone, or in a version manager", async () => {
     vi.stubEnv("HOME", at("user"));
     const python = createFile("user/.local/share/uv/python/cpython-3.12/bin/python3.12");
     createFile("user/.local/share/uv/python/cpython-3.12/lib/x");
@@ -257,7 +257,7 @@ test.each([
   ["#!/usr/bin/env -S --unset NAME --chdir=/x node", "node"],
   ["#!/usr/bin/env --no-such-option node", undefined],
   ["#!/usr/bin/env -S -u node", undefined],
-])("the program that %s looks for", async (line, name) => {
+])("finds the program in the first line %s", async (line, name) => {
   const script = createFile("env/script", `${line}\n`);
   const PATH = dirname(createFile("env/bin/node"));
   createFile("env/bin/NAME");
@@ -267,7 +267,7 @@ test.each([
   ]);
 });
 
-test("a HOME is too wide in both spellings, and what lands in it is not one project", async () => {
+test("never returns a HOME or its Downloads folder, also if HOME is a link", async () => {
   const script = createFile("people/me/server.js");
   const download = createFile("people/me/Downloads/server.py");
   createFile("people/me/.local/lib/x");

@@ -1,5 +1,5 @@
-// Sockets that are hidden in a granted folder: those that are found and those that are known, but none that the
-// config grants.
+// Sockets that the sandbox hides in a granted folder: sockets that a search finds and well-known ones, except those
+// that the config grants.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -41,8 +41,8 @@ async function covered(...grants: Mount[]): Promise<string[]> {
   return mounts.map(({ path }) => path).filter((path) => path.startsWith(folder));
 }
 
-describe.skipIf(process.platform !== "linux")("sockets", () => {
-  test("near and far, but not outside of what is granted", async () => {
+describe.skipIf(process.platform !== "linux")("hidden sockets", () => {
+  test("are the sockets at any depth of a granted folder, and no others", async () => {
     const near = await listen("a/near");
     const far = await listen("a/1/2/3/4/5/6/7/8/9/far");
     await listen("b/other");
@@ -51,14 +51,14 @@ describe.skipIf(process.platform !== "linux")("sockets", () => {
     expect(await covered(grant(at("a")), grant(near))).toEqual([far]);
   });
 
-  test("those of agents, by what the environment says, and through links", async () => {
+  test("include the socket in SSH_AUTH_SOCK, also through links", async () => {
     const agent = await listen("agents/node_modules/ssh");
     symlinkSync(at("agents"), at("agents-link"));
     vi.stubEnv("SSH_AUTH_SOCK", at("agents-link/node_modules/ssh"));
     expect(await covered(grant(at("agents")))).toEqual([agent]);
   });
 
-  test("a runtime folder as a whole, unless something in it is granted", async () => {
+  test("include a whole runtime folder, unless a path in it is granted", async () => {
     const bus = await listen("run/user/7/bus");
     const other = await listen("run/user/7/other");
     vi.stubEnv("XDG_RUNTIME_DIR", at("run/user/7"));
@@ -67,26 +67,26 @@ describe.skipIf(process.platform !== "linux")("sockets", () => {
     expect(await covered(grant(at("run")), grant(bus))).toEqual([other]);
   });
 
-  test("the egress proxies of other servers", async () => {
+  test("include the egress proxies of other servers", async () => {
     vi.stubEnv("TMPDIR", at("tmp"));
     await listen("tmp/portolan-egress-1/proxy");
     expect(await covered(grant(at("tmp")))).toEqual([at("tmp/portolan-egress-1")]);
   });
 
-  test("bound by a relative name, also in a program's own folder", async () => {
+  test("include sockets that are bound by a relative name, also in the folder of a program", async () => {
     const socket = await listenIn("project", "dev.sock");
     expect(await covered(grant(at("project"), "own"))).toEqual([socket]);
     expect(await covered(grant(at("project")))).toEqual([socket]);
     expect(await covered(grant(at("elsewhere"), "own"))).toEqual([]);
   });
 
-  test("bound by a relative name, by a program that has gone elsewhere since", async () => {
+  test("include sockets that are bound by a relative name, also after the program changed its folder", async () => {
     const one = await listenIn("gone/node_modules/.cache", "dev.sock", "/");
     const two = await listenIn("gone/src", "../run.sock", "/");
     expect((await covered(grant(at("gone"), "own"))).sort()).toEqual([one, two].sort());
   });
 
-  test("in a program's own folder, by a path that leads through a link", async () => {
+  test("include sockets in the folder of a program whose path contains a link", async () => {
     mkdirSync(at("linked/package"), { recursive: true });
     symlinkSync(at("linked/package"), at("link-to-it"));
     await listen("link-to-it/dev.sock");
@@ -94,7 +94,7 @@ describe.skipIf(process.platform !== "linux")("sockets", () => {
   });
 });
 
-/** A program in this folder that listens at a relative name, and then goes. */
+/** Starts a program in this folder that binds a relative name, and then changes its working folder. */
 async function listenIn(name: string, socket: string, goesTo = "."): Promise<string> {
   mkdirSync(at(name), { recursive: true });
   const script = `require("node:net").createServer().listen(${JSON.stringify(socket)}, () => {
@@ -110,7 +110,7 @@ async function listenIn(name: string, socket: string, goesTo = "."): Promise<str
   return join(at(name), socket);
 }
 
-test("the kernel's list: names in folders, and those that lead nowhere from here", () => {
+test("parseList reads the names in the kernel's list, and ignores names without a folder", () => {
   const row = (flags: string, type: string, name: string): string =>
     `0000000062eacc1f: 00000002 00000000 ${flags} ${type} 01 12947043${name === "" ? "" : ` ${name}`}`;
   const list = (...rows: string[]): ReturnType<typeof parseList> =>

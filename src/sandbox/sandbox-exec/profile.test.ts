@@ -39,7 +39,7 @@ function verdict(profile: string, action: string, path: string): string {
   return last;
 }
 
-test("what is granted may be read or written, and nothing else", () => {
+test("allows reads and writes of granted paths, and nothing else", () => {
   const profile = profileOf([mount("/Users/me/notes", "write"), mount("/Users/me/data", "read")]);
   const judge = (action: string, path: string): string => verdict(profile, action, path);
   expect(judge("file-read-data", "/Users/me/notes/a")).toBe("allow");
@@ -48,7 +48,7 @@ test("what is granted may be read or written, and nothing else", () => {
   expect(judge("file-write-create", "/Users/me/data/a")).toBe("deny");
   expect(judge("file-read-data", "/Users/me/.ssh/id")).toBe("deny");
   expect(judge("file-write-create", "/Users/me/new")).toBe("deny");
-  // Its name on the way to a granted path is no secret; its content is.
+  // The name of a parent folder of a granted path is visible; its content is not.
   expect(judge("file-read-metadata", "/Users/me")).toBe("allow");
   expect(judge("file-read-data", "/Users/me")).toBe("deny");
   expect(judge("file-write-create", "/private/var/folders/x/portolan-home-1/x")).toBe("allow");
@@ -64,14 +64,14 @@ test("a denial inside of a grant wins, and the folders above it cannot be rename
   expect(verdict(profile, "file-write-unlink", "/w/other")).toBe("allow");
 });
 
-test("paths are written as the kernel compares them", () => {
+test("writes paths as the kernel compares them", () => {
   expect(["/tmp/x", "/var/y", "/etc", "/tmpfile", "/Users/tmp"].map(real)).toEqual([
     ...["/private/tmp/x", "/private/var/y", "/private/etc", "/tmpfile", "/Users/tmp"],
   ]);
   expect(verdict(profileOf([mount("/tmp/x", "write")]), "file-write-data", "/private/tmp/x/a")).toBe("allow");
 });
 
-test("no network, and no process if the policy says so", () => {
+test("allows no network, and no processes if the policy denies them", () => {
   const profile = profileOf([], { exec: { allow: undefined, spawn: false } });
   expect(profile).not.toMatch(/allow network|allow process-fork/);
   expect(profile).toContain("(deny default)");
@@ -98,13 +98,13 @@ test("no path can end a string or add a rule", () => {
   );
 });
 
-test("limits that macOS has are set before the program starts", () => {
+test("sets the limits that macOS supports before the program starts", () => {
   expect(shellScript({ openFiles: 64, fileBytes: 1024, niceness: 5 }, [["DYLD_X", "it's"]])).toBe(
     `ulimit -c 0 && ulimit -n 64 && ulimit -f 2 && export DYLD_X='it'\\''s' && exec /usr/bin/nice -n 5 "$@"`,
   );
 });
 
-test("rules that it cannot enforce are reported, and it is not available on another system", async () => {
+test("reports rules that it cannot enforce, and is not available on other systems", async () => {
   const backend = createSandboxExec({ platform: "linux" });
   expect(await backend.missing(policyOf([]))).toMatchObject([
     { rule: "sandbox", problem: "sandbox-exec runs on macOS only" },
@@ -116,7 +116,7 @@ test("rules that it cannot enforce are reported, and it is not available on anot
   ]);
 });
 
-test("the command line names the profile, then a shell, then the program", async () => {
+test("the command line contains the profile, then a shell, then the program", async () => {
   const backend = createSandboxExec({ platform: "linux" });
   const program = { file: "/usr/bin/env", args: ["-x", "a b"], cwd: undefined, env: { DYLD_Y: "1", A: "2" } };
   const context = { server: "s", report: () => {}, onDenied: () => {}, warnedImages: new Set<string>() };

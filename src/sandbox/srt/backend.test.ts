@@ -43,7 +43,7 @@ function policy(mounts: Mount[], more: Partial<SandboxPolicy> = {}): SandboxPoli
   };
 }
 
-test("without the package it reports how to get it, and enforces nothing", async () => {
+test("without the package, srt reports how to install it and enforces nothing", async () => {
   const backend = createSrt({ from: nowhere, shared: async () => undefined });
   expect(await backend.probe()).toMatchObject({ available: false });
   expect(await backend.missing(policy([]))).toMatchObject([
@@ -58,7 +58,7 @@ test("without the package it reports how to get it, and enforces nothing", async
   ).rejects.toThrow("not installed");
 });
 
-test("it is found where the remedy puts it, and never in the folder that is worked in", async () => {
+test("srt is loaded from the global installation, and never from the workspace", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-srt-")));
   const [prefix, workspace] = [join(folder, "prefix"), join(folder, "workspace")];
   const runtime = (modules: string, version: string): void => {
@@ -107,7 +107,7 @@ describe("srt", without(missing), () => {
 
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
-  test("names every rule that it cannot enforce", async () => {
+  test("reports every rule that it cannot enforce", async () => {
     const asked = policy([read("/data/[a]")], {
       network: ["api.example.com", "*"],
       exec: { allow: ["/usr/bin/git"], spawn: false },
@@ -121,7 +121,7 @@ describe("srt", without(missing), () => {
     expect(await backend.missing(policy([]))).toEqual([]);
   });
 
-  test("only what is granted is there, and only what is granted for it can be written", async () => {
+  test("contains only granted paths, and only paths with a write grant can be written", async () => {
     const script = `
       const fs = require("node:fs");
       const tries = (what) => { try { return what() ?? "done"; } catch (e) { return e.code; } };
@@ -153,7 +153,7 @@ describe("srt", without(missing), () => {
     expect(readFileSync(join(folder, "written/new"), "utf8")).toBe("x");
   });
 
-  test("what is only to be read inside of what may be written stays as it is, and where it is", async () => {
+  test("keeps read-only and hidden paths inside of a writable folder unchanged and in place", async () => {
     const at = (name: string): string => join(folder, "fixed", name);
     mkdirSync(at("conf"), { recursive: true });
     mkdirSync(at("data/own"), { recursive: true });
@@ -182,7 +182,7 @@ describe("srt", without(missing), () => {
     expect(JSON.parse(stdout)).toEqual(["EROFS", "EBUSY", "EBUSY", "done", "ENOENT", "data/own/a"]);
   });
 
-  test("it does not outlive the process that started it, even one that is killed", async () => {
+  test("ends when the process that started it is killed", async () => {
     const program = {
       file: process.execPath,
       args: ["-e", "console.log('up'); setInterval(() => {}, 1000)"],
@@ -200,7 +200,7 @@ describe("srt", without(missing), () => {
     });
     await once(parent.stdout, "data");
     parent.kill("SIGKILL");
-    // All that is in the sandbox has this pipe open.
+    // Every process in the sandbox has this pipe open.
     await once(parent, "close");
     spawnable.ended();
   });
@@ -217,7 +217,7 @@ describe("srt", without(missing), () => {
     };
     const spawnable = await backend.wrap(program, within, context);
     const child = spawn(spawnable.file, spawnable.args, { env: spawnable.env, cwd: spawnable.cwd ?? "/" });
-    // Outside of the sandbox it would be the loader of the sandbox itself that obeys it.
+    // Outside of the sandbox, the variable would affect the loader of the sandbox program itself.
     expect(spawnable.env).not.toHaveProperty("LD_LIBRARY_PATH");
     spawnable.spawned();
     let [stdout, stderr] = ["", ""];

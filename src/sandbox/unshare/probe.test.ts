@@ -12,13 +12,13 @@ const POLICY: SandboxPolicy = {
   exec: { allow: undefined, spawn: true },
 };
 
-test("it is for Linux", async () => {
+test("unshare is available on Linux only", async () => {
   const found = await runUnshareProbe({ platform: "darwin" });
   expect(found.report).toMatchObject({ available: false });
   expect(missing(POLICY, found)).toMatchObject([{ rule: "sandbox", problem: "unshare cannot be used here" }]);
 });
 
-test("programs that are missing are named, with the command that helps", async () => {
+test("names missing programs, with the command that installs an alternative", async () => {
   const programs = { programs: undefined, missing: ["unshare", "setpriv"], optional: {} };
   const found = await runUnshareProbe({ platform: "linux", programs, readSystem: () => "ID=alpine" });
   expect(missing(POLICY, found)).toEqual([
@@ -26,13 +26,13 @@ test("programs that are missing are named, with the command that helps", async (
   ]);
 });
 
-describe("on this machine", needs("unshare"), () => {
+describe("the probe on this machine", needs("unshare"), () => {
   const machine = async (change: Partial<Programs>) => {
     const found = await findPrograms(undefined);
     return { ...found, programs: { ...(found.programs as Programs), ...change } };
   };
 
-  test("a sandbox without Perl works, and says that it has no filter", async () => {
+  test("accepts a sandbox without Perl, and reports that it has no system call filter", async () => {
     const found = await runUnshareProbe({
       programs: await machine({ perl: undefined, hostname: undefined }),
     });
@@ -44,7 +44,7 @@ describe("on this machine", needs("unshare"), () => {
     expect(missing(strict, found).map(({ rule }) => rule)).toEqual(["exec.spawn: false"]);
   });
 
-  test("hosts cannot be granted without ip", async () => {
+  test("reports that network rules need the program ip", async () => {
     const found = await runUnshareProbe({ programs: await machine({ ip: undefined }) });
     expect(missing({ ...POLICY, network: ["a.example"] }, found)).toMatchObject([
       { rule: "network: a.example", remedy: expect.stringContaining("iproute2") as string },
@@ -57,8 +57,8 @@ describe("on this machine", needs("unshare"), () => {
     ["/proc/sys/kernel/unprivileged_userns_clone", "0", "sudo sysctl -w kernel.unprivileged_userns_clone=1"],
     ["/proc/sys/kernel/apparmor_restrict_unprivileged_userns", "1", "/etc/apparmor.d/portolan-unshare"],
     ["/.dockerenv", "", "docker run --security-opt"],
-  ])("namespaces that cannot be made are explained by %s", async (file, content, remedy) => {
-    // A program that always fails is as a kernel that refuses.
+  ])("explains missing namespaces by %s", async (file, content, remedy) => {
+    // A program that always fails stands in for a kernel that refuses namespaces.
     const programs = await machine({ unshare: "/bin/false" });
     const readSystem = (name: string): string | undefined => (name === file ? content : undefined);
     const found = await runUnshareProbe({ programs, readSystem });

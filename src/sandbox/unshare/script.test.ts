@@ -1,4 +1,4 @@
-// The script that creates a sandbox, as a text: what a path or a value contains never becomes a part of it.
+// The shell script that creates a sandbox: no content of a path or a value is executed as a part of it.
 
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
@@ -37,8 +37,8 @@ function wordsOf(line: string): string[] {
 const anyText = fc.string({ unit: "grapheme" }).map((value) => value.replaceAll("\0", ""));
 const nasty = ["a b", "'", "$(touch x)", "`x`", "a\nb", "-rf", "\\", "#", "*", "~", "", "a=b;c", "\t", '"'];
 
-describe("a shell", () => {
-  test("reads every word as it is", () => {
+describe("text in the shell script", () => {
+  test("is one word for any text", () => {
     expect(wordsOf(command(...nasty))).toEqual(nasty);
     fc.assert(
       fc.property(anyText, (word) => {
@@ -48,7 +48,7 @@ describe("a shell", () => {
     );
   });
 
-  test("writes a text as it is", () => {
+  test("is written unchanged", () => {
     for (const text of [...nasty, "%s%d\\n"]) {
       const out = execFileSync("/bin/sh", ["-c", writeText(text, "/proc/self/fd/1").replace(/ > .*$/, "")]);
       expect(out.toString()).toBe(text);
@@ -56,7 +56,7 @@ describe("a shell", () => {
   });
 });
 
-describe("a table of mounts", () => {
+describe("the table of mounts", () => {
   test("has one line of six fields for any path", () => {
     fc.assert(
       fc.property(anyText, (name) => {
@@ -79,7 +79,7 @@ describe("a table of mounts", () => {
   });
 });
 
-describe("the file system", () => {
+describe("the file system in the sandbox", () => {
   const bind = (path: string, access: "read" | "write"): Step => ({
     kind: "bind",
     source: path,
@@ -89,7 +89,7 @@ describe("the file system", () => {
   const tableOf = (lines: readonly string[]): string =>
     lines.filter((line) => line.includes("table-")).join("\n");
 
-  test("is read-only unless it is granted for writing, with each mount inside of it", () => {
+  test("is read-only unless it is granted for writing, also in the mounts below", () => {
     const table = tableOf(scriptOf([bind("/data", "read"), bind("/usr/x", "write")]));
     expect(table).toContain("none /mnt/root/data none remount,bind,ro,nosuid,nodev,noexec,relatime 0 0");
     expect(table).toContain(
@@ -98,7 +98,7 @@ describe("the file system", () => {
     expect(table).toContain("none /mnt/root/usr/x none remount,bind,nosuid,nodev,relatime 0 0");
   });
 
-  test("is mounted at once, and again only for files in what was mounted", () => {
+  test("is mounted by one command, and by another one only for files on new mounts", () => {
     const tmpfs: Step = { kind: "tmpfs", path: "/tmp", bytes: 1024, mode: "0111" };
     const once = scriptOf([
       bind("/usr", "read"),
@@ -115,15 +115,15 @@ describe("the file system", () => {
     expect(twice).toContain(": > /mnt/root/tmp/a.txt");
   });
 
-  test("of all of the machine is copied before anything covers it", () => {
+  test("of the whole machine is bound before other mounts cover parts of it", () => {
     const lines = scriptOf([bind("/", "read"), { kind: "tmpfs", path: "/old" }]);
     expect(lines[0]).toBe("/bin/mount -n --rbind / /media");
     expect(tableOf(lines)).toContain("none /media/data none remount,bind,ro");
-    // It is covered as a whole.
+    // The tmpfs covers this mount completely.
     expect(tableOf(lines)).not.toContain("none /media/old none remount");
   });
 
-  test("has links that are named like their targets by one command", () => {
+  test("has all links whose names equal those of their targets from one command", () => {
     const link = (path: string, target: string): Step => ({ kind: "link", path, target });
     const lines = scriptOf([link("/bin", "usr/bin"), link("/lib", "usr/lib"), link("/a", "-b c")]);
     expect(lines).toContain("/bin/ln -s -- usr/bin usr/lib /mnt/root");
@@ -132,7 +132,7 @@ describe("the file system", () => {
 });
 
 describe("the environment", () => {
-  test("is what the server gets, whatever its names and values are", () => {
+  test("is passed to the server unchanged, for any names and values", () => {
     const env = {
       A: "it's",
       B: "$(id)\n`x`",
@@ -154,7 +154,7 @@ describe("the environment", () => {
   });
 });
 
-test("the filter of system calls is installed for the processors that have one", () => {
+test("filterWords has a system call filter for supported processors only", () => {
   const words = filterWords("/usr/bin/perl", { spawn: true, arch: "x64" });
   expect(words?.[0]).toBe("/usr/bin/perl");
   expect(words?.at(-2)).toBe("317");

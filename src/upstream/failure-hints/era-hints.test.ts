@@ -1,4 +1,4 @@
-// Failures whose cause is the protocol era of the connection, in the words of several SDKs.
+// Failures that the protocol era of the connection causes, with the error texts of several SDKs.
 
 import { describe, expect, it } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
@@ -23,8 +23,8 @@ const REFUSALS = [
 ];
 const OTHERS = ["File not found", "the sampling rate was set to 5", "Elicited: yes"];
 
-describe("in the modern era", () => {
-  it.each(REFUSALS)("names the setting for: %s", (text) => {
+describe("era hints of a modern connection", () => {
+  it.each(REFUSALS)("name the setting for the error: %s", (text) => {
     const error = explainEraError(rpcError(text), "modern", definition("auto"));
     expect(error).toMatchObject({ code: "RPC_ERROR", data: { rpcCode: -32600 } });
     expect(error.message).toMatch(/uses MCP 2026-07-28 with dual.*"era: legacy" in the config of dual/);
@@ -33,7 +33,7 @@ describe("in the modern era", () => {
     expect(content[1]?.text).toContain('"era: legacy"');
   });
 
-  it.each(OTHERS)("leaves alone: %s", (text) => {
+  it.each(OTHERS)("are not added to: %s", (text) => {
     const error = rpcError(text);
     expect(explainEraError(error, "modern", definition("auto"))).toBe(error);
     const result = failed(text);
@@ -41,8 +41,8 @@ describe("in the modern era", () => {
   });
 });
 
-describe("in the legacy era", () => {
-  it("names the setting when the config demands this era and the server fails inside", () => {
+describe("era hints of a legacy connection", () => {
+  it("name the setting if the config requires the legacy era and the server has an internal error", () => {
     const error = rpcError("Handler returned an invalid result", -32603);
     expect(explainEraError(error, "legacy", definition("legacy")).hint).toContain('"era: auto"');
     expect(explainEraError(error, "legacy", definition("auto"))).toBe(error);

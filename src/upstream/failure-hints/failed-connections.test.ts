@@ -1,4 +1,4 @@
-// Failed connections as programs report them, and texts that report none.
+// Error texts of programs about failed connections, and texts without one.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -20,23 +20,23 @@ test.each([
   ],
   ["Error 111 connecting to localhost:6379. Connection refused.", "localhost:6379"],
   ["curl: (7) Failed to connect to 127.0.0.1 port 9200 after 0 ms: Couldn't connect", "localhost:9200"],
-])("%s", (text, expected) => {
+])("failedConnections finds the address in: %s", (text, expected) => {
   expect(failedConnections(`before\n${text}\nafter`).map(({ host, port }) => `${host}:${port}`)).toEqual([
     expected,
   ]);
 });
 
-test("a text without an address, or with a port that is none, reports nothing", () => {
+test("finds no address in a text without a host or with an invalid port", () => {
   for (const text of ["connect ECONNREFUSED /run/x.sock", "ECONNREFUSED 127.0.0.1:99999", "refused", ""])
     expect(failedConnections(text)).toEqual([]);
 });
 
-test("each address is found once, and few of them", () => {
+test("returns each address once, and at most eight addresses", () => {
   const text = Array.from({ length: 50 }, (_, n) => `connect ECONNREFUSED 10.0.0.${n % 20}:80`).join("\n");
   expect(failedConnections(text)).toHaveLength(8);
 });
 
-test("no text takes long", () => {
+test("failedConnections is quick for any text", () => {
   const part = fc.constantFrom(
     ..."Connection(host='|', port=|Errno 111|dial tcp |connect ECONNREFUSED |:::::|127.0.0.1|a".split("|"),
   );

@@ -12,17 +12,17 @@ test.each([
   ["Parent directory does not exist: /tmp/w/x.", ["/tmp/w/x"]],
   ["read https://example.com/a/b: not found", []],
   ["all is well in /home/ann", []],
-])("%s", (text, paths) => {
+])("failedPaths finds the paths in: %s", (text, paths) => {
   expect(failedPaths(text)).toEqual(paths);
 });
 
-test("a long text costs little, and only some paths are taken", () => {
+test("failedPaths is quick for a long text, and returns at most eight paths", () => {
   expect(failedPaths(`ENOENT ${"/".repeat(1_000_000)} ${"'/a".repeat(300_000)}`).length).toBeLessThan(9);
   const many = Array.from({ length: 100 }, (_, index) => `'/a/${index}'`).join(" ");
   expect(failedPaths(`ENOENT ${many}`)).toHaveLength(8);
 });
 
-test("arguments: paths at any level, and nothing that only holds one", () => {
+test("argumentPaths finds paths at any depth, and ignores texts that only contain a path", () => {
   const value = {
     path: "/a",
     list: ["~/b", "file:///c", 7, null],
@@ -39,6 +39,6 @@ test.each([
   ["EROFS: read-only file system, open 'a/b'", ["a/b"]],
   ["rm: cannot remove '/srv/q1': Read-only file system", []],
   ["rm: cannot remove 'shared/q1': No such file or directory", []],
-])("relative: %s", (text, paths) => {
+])("refusedRelativePaths reads: %s", (text, paths) => {
   expect(refusedRelativePaths(text)).toEqual(paths);
 });

@@ -27,7 +27,7 @@ function setUp() {
 const failure = (code: ErrorCode, hint?: string): PortolanError =>
   new PortolanError(code, "m", { server: "web", tool: "t", stderr: "e", data: { a: 1 }, hint });
 
-test("a refusal is reported once and passed on each time", () => {
+test("reports a refused host once, and forwards every refusal", () => {
   const { onLaunch, reported, forwarded } = setUp();
   for (const host of ["a.test", "a.test", "b.test"]) onLaunch(denied(host));
   expect(reported.map(({ code, message }) => [code, message])).toEqual([
@@ -37,7 +37,7 @@ test("a refusal is reported once and passed on each time", () => {
   expect(forwarded).toHaveLength(3);
 });
 
-test("failures since then are explained", () => {
+test("explains failures after a refusal, and not earlier failures", () => {
   const { onLaunch, explain } = setUp();
   const before = performance.now();
   expect(explain(failure("RPC_ERROR"), before).hint).not.toContain("sandbox");
@@ -66,7 +66,7 @@ const start = (backend: string, network: string[] = []): LaunchNews =>
     },
   }) as unknown as LaunchNews;
 
-test("a local address in the arguments of a failed call is reported, although the server does not name it", () => {
+test("reports a local address in the arguments of a failed call, also if the server does not name it", () => {
   const { onLaunch, checkResult, explain, reported } = setUp();
   onLaunch(start("bubblewrap", ["localhost:3000"]));
   const call = (...urls: string[]) => ({
@@ -92,7 +92,7 @@ test("a local address in the arguments of a failed call is reported, although th
   expect(explained.hint).toContain("192.168.0.9:81");
 });
 
-test("a connection that failed in the server's own words is one that its sandbox does not grant", () => {
+test("reports a failed connection in the error text of the server if the sandbox does not allow the address", () => {
   const words = "connect ECONNREFUSED 127.0.0.1:5432";
   const { onLaunch, explain, checkResult, reported, forwarded } = setUp();
   onLaunch(start("bubblewrap", ["localhost:3000"]));
@@ -112,21 +112,21 @@ test("a connection that failed in the server's own words is one that its sandbox
   expect(forwarded.map(({ type }) => type)).toEqual(["planned"]);
 });
 
-test("a server without a network of its own is refused nothing", () => {
+test("reports no refused address for a server without network isolation", () => {
   const { onLaunch, checkResult, reported } = setUp();
   onLaunch(start("none"));
   checkResult({ isError: true, content: [{ type: "text", text: "connect ECONNREFUSED 127.0.0.1:5432" }] });
   expect(reported).toEqual([]);
 });
 
-test("what no grant would help with explains nothing", () => {
+test("does not explain an error by a refusal that no grant would change", () => {
   const { onLaunch, explain } = setUp();
   onLaunch(denied("*"));
   const error = failure("RPC_ERROR");
   expect(explain(error, 0)).toBe(error);
 });
 
-test("a path that the config names and the sandbox hides is reported once, with what grants it", () => {
+test("reports a hidden path of the config once, with the setting that grants it", () => {
   const { onLaunch, reported } = setUp();
   const notGranted = [
     { path: "/data/a/db", where: "args[1]" },
@@ -152,7 +152,7 @@ test("a path that the config names and the sandbox hides is reported once, with 
   ]);
 });
 
-test("a path of a call that the sandbox hides is reported, and explains an error", () => {
+test("reports a hidden path in the arguments of a call, and explains the error of the call", () => {
   const { onLaunch, checkResult, explain, reported } = setUp();
   const named = (path: string): object => ({
     path,
@@ -163,7 +163,7 @@ test("a path of a call that the sandbox hides is reported, and explains an error
     words.filter((word) => !word.startsWith("/usr")).map(named);
   onLaunch({ ...start("bubblewrap"), hiddenAmong } as unknown as LaunchNews);
   const call = (path: string) => ({ method: "tools/call", params: { name: "t", arguments: { path } } });
-  // A success is no proof where the server has a private place of the same name; elsewhere it is one.
+  // A success proves access only outside of the private folders of the sandbox.
   checkResult({ content: [{ type: "text", text: "written" }] }, call("/home/a/new"));
   checkResult({ content: [] }, call("/srv/data"));
   const text =
@@ -179,7 +179,7 @@ test("a path of a call that the sandbox hides is reported, and explains an error
   );
 });
 
-test("a rule that is not enforced is reported once, with its reason and the setting that permits it", () => {
+test("reports a rule that is not enforced once, with the reason and the setting that permits it", () => {
   const { onLaunch, reported } = setUp();
   const planned = (by: string, rule: string): LaunchNews =>
     ({
@@ -213,7 +213,7 @@ test("a rule that is not enforced is reported once, with its reason and the sett
   ]);
 });
 
-test("a server of a config file gets the command that grants the path or the host, in every place", () => {
+test("every hint for a server of a config file has the command that grants the path or the host", () => {
   const [reported, events]: [Diagnostic[], PathDenial[]] = [[], []];
   const { onLaunch, checkResult, explain } = createLaunchDiagnostics(
     "web",
@@ -257,7 +257,7 @@ test("a server of a config file gets the command that grants the path or the hos
       ) as string,
     },
   ]);
-  // A path that does not exist is no proof that it may not be written.
+  // A missing path does not prove that the server cannot write it.
   expect(checkResult(failed("ENOENT: '/ro/a'"))._meta).toBeUndefined();
   checkResult(failed("EROFS: read-only file system, open '/ro/a'"));
   const fine = { content: [{ type: "text", text: "fine" }] };
@@ -276,7 +276,7 @@ test("a server of a config file gets the command that grants the path or the hos
   expect(reported.at(-1)?.hint).toBe("To allow it: portolan grant web --net a.test");
 });
 
-test("the suggested grant is for reading if the tool only reads, or if only reading failed", () => {
+test("suggests read access if the tool only reads or if only reading failed", () => {
   const tools: Readonly<Record<string, boolean>> = { show: true, change: false };
   const { onLaunch, checkResult, explain } = createLaunchDiagnostics("web", () => {}, undefined, {
     command: "portolan grant web",
@@ -302,7 +302,7 @@ test("the suggested grant is for reading if the tool only reads, or if only read
   expect(grantOf("change", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(write);
   expect(grantOf("other", "ENOENT: no such file or directory, scandir '/srv/a'")).toBe(read);
   expect(grantOf("other", "cannot read /srv/a")).toBe(read);
-  // An open may be one for writing, but reading is the smaller right.
+  // An open can be for writing, but read access is the smaller grant.
   expect(grantOf("other", "ENOENT: no such file or directory, open '/srv/a'")).toBe(read);
   const hint = explain(failure("RPC_ERROR"), performance.now(), call("show")).hint;
   expect(hint).toBe(
@@ -314,7 +314,7 @@ test("the suggested grant is for reading if the tool only reads, or if only read
   );
 });
 
-test("no command grants the whole folder of the workspace", () => {
+test("never suggests to grant the whole workspace folder", () => {
   const reported: Diagnostic[] = [];
   const { onLaunch, checkResult } = createLaunchDiagnostics("web", (one) => reported.push(one), undefined, {
     ...{ command: "portolan grant web", place: "/w/portolan.yaml:3" },
@@ -335,7 +335,7 @@ test("no command grants the whole folder of the workspace", () => {
   expect(deniedAt("/w/notes")).toMatchObject([{ grant: "portolan grant web --read /w/notes" }]);
 });
 
-test("a program gets the whole field to write: what it grants already, and the access that is missing", () => {
+test("the hint for a program lists the existing grants and the missing one", () => {
   const { onLaunch, checkResult } = createLaunchDiagnostics("web", () => {}, undefined, {
     command: IN_PROGRAM,
   });
@@ -358,7 +358,7 @@ test("a program gets the whole field to write: what it grants already, and the a
   expect(denied?.grant).toBeUndefined();
 });
 
-test("a script that does not exist is no denial of the sandbox", () => {
+test("does not report a missing script as a sandbox denial", () => {
   const [reported, events]: [Diagnostic[], PathDenial[]] = [[], []];
   const options = { onDeniedPath: (denial: PathDenial) => events.push(denial) };
   const { onLaunch } = createLaunchDiagnostics("web", (one) => reported.push(one), undefined, options);
@@ -370,7 +370,7 @@ test("a script that does not exist is no denial of the sandbox", () => {
   expect(events).toEqual([]);
 });
 
-test("the result of a failed call names the hosts that were refused during the call", () => {
+test("adds the hosts that were refused during a call to its failed result", () => {
   const { onLaunch, checkResult } = createLaunchDiagnostics("web", () => {}, undefined, {
     command: "portolan grant web",
   });
@@ -402,7 +402,7 @@ test("the result of a failed call names the hosts that were refused during the c
   expect(checkResult(fine, call, since)).toBe(fine);
 });
 
-test("a path that the server itself refuses needs an argument, not a grant alone", () => {
+test("if the server itself refuses a path, the hint names the argument to add, not only the grant", () => {
   const reported: Diagnostic[] = [];
   const command = "portolan grant files";
   const { onLaunch, checkResult } = createLaunchDiagnostics(
@@ -436,7 +436,7 @@ test("a path that the server itself refuses needs an argument, not a grant alone
   );
 });
 
-test("a path below ~ names the full path, because the sandbox has another home", () => {
+test("explains that ~ is another folder in the sandbox, and names the full path", () => {
   const { onLaunch, checkResult, explain, reported } = setUp();
   onLaunch({ ...start("bubblewrap"), hiddenAmong: () => [] } as unknown as LaunchNews);
   const call = {
@@ -465,7 +465,7 @@ test("a path below ~ names the full path, because the sandbox has another home",
   expect(checkResult(other, call)).toBe(other);
 });
 
-test("a call with ~ itself is explained, and a hidden path below ~ needs an argument of the server, too", () => {
+test("explains a call with ~ alone, and names the missing argument of the server for a hidden path below ~", () => {
   const reported: Diagnostic[] = [];
   const { onLaunch, checkResult } = createLaunchDiagnostics(
     ...([

@@ -29,14 +29,14 @@ test.each([
     "`deno compile --output server --allow-net jsr:@scope/pkg`",
     "`./server`",
   ],
-])("%s", (line, install, command) => {
+])("the hint for %s says how to install the package first", (line, install, command) => {
   const hint = hintFor(line);
   expect(hint).toContain(install);
   expect(hint).toContain(command);
   expect(hint).not.toContain("s3cret");
 });
 
-test("other programs, granted hosts and no sandbox need no hint", () => {
+test("other programs, allowed hosts and servers without a sandbox get no hint", () => {
   for (const line of ["node server.js", "uv pip install x", "deno run server.ts", "pipx list"])
     expect(hintFor(line)).toBeUndefined();
   expect(hintFor("uvx pkg", { network: ["packages.example"] })).toBeUndefined();
@@ -54,13 +54,13 @@ test.each([
   [{ exitCode: 139 }, { memoryBytes: 300_000_000 }, "limits.memory: 300MB"],
   [{ exitCode: 134 }, { memoryBytes: 2 ** 32, cpuSeconds: 1 }, "limits.memory: 4GiB"],
   [{ exitCode: 153 }, { fileBytes: 1_000 }, "limits.file_size: 1KB"],
-])("%j with %j names the limit", (data, limits, named) => {
+])("the hint for exit %j and limits %j names the limit", (data, limits, named) => {
   expect(limitHint(plan(limits), died(data))).toContain(
     `The server may have reached a limit of its sandbox, ${named}.`,
   );
 });
 
-test("there is no hint for other signals, other limits, or without a sandbox", () => {
+test("exits by other signals, with other limits or without a sandbox get no limit hint", () => {
   expect(limitHint(plan({ cpuSeconds: 2 }), died({ exitCode: 1 }))).toBeUndefined();
   expect(limitHint(plan({ memoryBytes: 2 }), died({ exitCode: 137 }))).toBeUndefined();
   expect(limitHint(plan({ cpuSeconds: 2 }, "none"), died({ exitCode: 137 }))).toBeUndefined();
@@ -68,7 +68,7 @@ test("there is no hint for other signals, other limits, or without a sandbox", (
   expect(limitHint(plan({ cpuSeconds: 2 }), died({}))).toBeUndefined();
 });
 
-test("a package without its compiled part: the part, and how to install it", () => {
+test("the hint for a package with missing compiled code names the package and how to install it", () => {
   const plan = { kind: "npm", source: "@a/mcp-db@1.0.9 (sha512-x)" } as LaunchPlan;
   const store = "/data/store/npm/entries/a1/node_modules";
   const error = (stderr: string): PortolanError => new PortolanError("SERVER_START_FAILED", "x", { stderr });
@@ -88,7 +88,7 @@ test("a package without its compiled part: the part, and how to install it", () 
   expect(nativeHint({ ...plan, kind: "binary" }, error(`${store}/x/b.node`))).toBeUndefined();
 });
 
-test("a TypeScript file that this Node.js cannot run", () => {
+test("the hint for a TypeScript file that this Node.js cannot run names the file", () => {
   const stderr = 'TypeError [ERR_UNKNOWN_FILE_EXTENSION]: Unknown file extension ".ts" for /srv/server.ts\n';
   const error = new PortolanError("SERVER_START_FAILED", "it exited", { stderr });
   expect(typescriptHint(error)).toContain("cannot run the TypeScript file /srv/server.ts");

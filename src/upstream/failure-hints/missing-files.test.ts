@@ -34,14 +34,14 @@ function hintOf(args: string[], kind?: string): string | undefined {
   return hintFor(stderr, args, kind);
 }
 
-test("a script that does not exist", () => {
+test("the hint names a missing script", () => {
   const fact = `There is no file ${join(folder, "dist/no.js")}.`;
   expect(hintOf(["dist/no.js"])).toBe(`${fact} Correct the path in the arguments of the server.`);
   const python = `python3: can't open file '${folder}/no.py': [Errno 2] No such file or directory`;
   expect(hintFor(python, ["no.py"])).toContain(`There is no file ${folder}/no.py. Correct the path`);
 });
 
-test("a file that the program loads", () => {
+test("the hint names a missing file that the program loads", () => {
   const script = write("cjs.cjs", 'require("./dist/index.js")');
   const fact = `There is no file ${join(folder, "dist/index.js")}.`;
   expect(hintOf([script])).toBe(`${fact} The server may have to be built or installed first.`);
@@ -51,7 +51,7 @@ test("a file that the program loads", () => {
   expect(hintOf([write("esm.mjs", 'import "./dist/index.js"')])).toContain(fact);
 });
 
-test("a package that is not installed", () => {
+test("the hint names a package that is not installed", () => {
   const script = write("needs.mjs", 'import "@scope/no-such-package/part"');
   expect(hintOf([script])).toMatch(
     /^The package @scope\/no-such-package.* is not installed for .*needs\.mjs\. Install/,
@@ -61,7 +61,7 @@ test("a package that is not installed", () => {
   );
 });
 
-test("a file or package that exists may be hidden by the sandbox, so there is no such hint", () => {
+test("there is no hint if the file or package exists, because the sandbox may hide it", () => {
   const script = write("there.js", "");
   expect(hintFor(`Error: Cannot find module '${folder}/${script}'`)).toBeUndefined();
   expect(hintFor(`Error: Cannot find module '${folder}/there'`)).toBeUndefined();
@@ -70,6 +70,6 @@ test("a file or package that exists may be hidden by the sandbox, so there is no
   expect(hintFor("listening")).toBeUndefined();
 });
 
-test("a server that ran before has its files", () => {
+test("there is no hint for a crash of a server that started before", () => {
   expect(hintFor("Error: Cannot find module '/no/such'", [], "binary", "SERVER_CRASHED")).toBeUndefined();
 });

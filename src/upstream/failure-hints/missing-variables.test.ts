@@ -7,7 +7,7 @@ const hintFor = (stderr: string, command: string | undefined = "portolan grant s
     name.startsWith("GIVEN_"),
   );
 
-test("the commands that store and pass the variables are named", () => {
+test("the hint has the commands that store the variables and pass them to the server", () => {
   const hint = hintFor("Please set SLACK_BOT_TOKEN and SLACK_TEAM_ID environment variables\n");
   expect(hint).toContain("portolan secrets set SLACK_BOT_TOKEN; portolan secrets set SLACK_TEAM_ID");
   expect(hint).toContain("env: { SLACK_BOT_TOKEN: ${SLACK_BOT_TOKEN}, SLACK_TEAM_ID: ${SLACK_TEAM_ID} }");
@@ -27,6 +27,6 @@ test.each([
   "listening with LOG_LEVEL info",
   "open /srv/MY_FILE: required",
   "",
-])("no variable is missing: %s", (stderr) => {
+])("there is no hint for: %s", (stderr) => {
   expect(hintFor(stderr)).toBeUndefined();
 });

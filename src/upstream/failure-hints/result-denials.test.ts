@@ -8,7 +8,7 @@ const denials = [
   { message: "The sandbox hides /b." },
 ];
 
-test("the text about denials can be left out again, and no other text", () => {
+test("withoutDenialText removes the text about denials, and no other text", () => {
   const result = withDenials(failed, denials);
   expect(result.content).toHaveLength(2);
   expect(withoutDenialText(result).content).toEqual(failed.content);
@@ -17,7 +17,7 @@ test("the text about denials can be left out again, and no other text", () => {
   expect(withoutDenialText(own)).toBe(own);
 });
 
-test("sandboxDenials() reads results and errors, and leaves out what a server made up", () => {
+test("sandboxDenials() reads results and errors, and ignores denials that a server invents", () => {
   const denied = { path: "/a", access: "write" as const, message: "The sandbox hides /a.", grant: "x" };
   const result = withDenials(failed, [
     denied,
@@ -42,7 +42,7 @@ test("sandboxDenials() reads results and errors, and leaves out what a server ma
   expect(sandboxDenials(forged)).toEqual([]);
 });
 
-test("denials with the same hint are one line of the text, and all of them are in _meta", () => {
+test("denials with the same hint share one line of the text, and _meta contains all denials", () => {
   const hint = "Grant it with: portolan grant files --read /data";
   const result = withDenials({ content: [], isError: true }, [
     { message: "The sandbox hides /data/a.", hint },

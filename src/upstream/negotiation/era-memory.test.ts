@@ -13,7 +13,7 @@ beforeEach(async () => {
 
 afterEach(() => rm(folder, { recursive: true }));
 
-it("remembers a legacy command, with its version and a date, for other processes too", async () => {
+it("stores that a command is legacy, with its version and a date, also for other processes", async () => {
   const file = join(folder, "deep", "eras.json");
   await createEraMemory(file).remember(server, { legacy: true, serverVersion: "1.2" });
   expect(await createEraMemory(file).isLegacy(server)).toBe(true);
@@ -21,7 +21,7 @@ it("remembers a legacy command, with its version and a date, for other processes
   const [verdict] = Object.values(JSON.parse(await readFile(file, "utf8")) as object) as [
     { serverVersion: string; date: string },
   ];
-  // Not as it is: a server may call its version anything.
+  // The file contains a hash, because a server can use any text as its version.
   expect(verdict.serverVersion).toMatch(/^[0-9a-f]{32}$/);
   expect(Date.now() - Date.parse(verdict.date)).toBeLessThan(60_000);
   expect(await readdir(join(folder, "deep"))).toEqual(["eras.json"]);
@@ -30,14 +30,14 @@ it("remembers a legacy command, with its version and a date, for other processes
 it.each([
   ["another version", { legacy: true, serverVersion: "2.0" }],
   ["the modern era", { legacy: false, serverVersion: "1.2" }],
-])("forgets the verdict when it meets %s", async (_name, found) => {
+])("forgets that a command is legacy when it sees %s", async (_name, found) => {
   const memory = createEraMemory(join(folder, "eras.json"));
   await memory.remember(server, { legacy: true, serverVersion: "1.2" });
   await memory.remember(server, found);
   expect(await memory.isLegacy(server)).toBe(false);
 });
 
-it("keeps the verdicts of servers that start together", async () => {
+it("keeps the entries of servers that start at the same time", async () => {
   const memory = createEraMemory(join(folder, "eras.json"));
   const servers = Array.from({ length: 20 }, (_, n) => ({ ...server, args: [`${n}.js`] }));
   await Promise.all(servers.map((one) => memory.remember(one, { legacy: true, serverVersion: "1" })));
@@ -55,7 +55,7 @@ it("forgets a server after a week", async () => {
 });
 
 it.each(["", "not json", "[1,2]", '{"x":null}', '{"__proto__":{"era":"legacy"}}'])(
-  "takes a damaged file for an empty one: %j",
+  "treats a damaged file as empty: %j",
   async (text) => {
     const file = join(folder, "eras.json");
     await writeFile(file, text);

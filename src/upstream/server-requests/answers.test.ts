@@ -1,4 +1,4 @@
-// The hint for a call that fails because nobody can answer the input that a server requires.
+// The hint for a call that fails because no handler can answer the input that a server requires.
 
 import { expect, test } from "vitest";
 import { ERROR_CODES } from "../../errors/index.ts";
@@ -14,7 +14,7 @@ test.each([
     "The handler of this server request failed",
   ],
   ["tea/make", undefined, "Report this to the author of the server"],
-])("%s, answered by %s", async (method, handler, hint) => {
+])("the error for %s with the handler %s has a hint", async (method, handler, hint) => {
   await expect(answerInputRequests(handler, { one: { method } }, place, () => {})).rejects.toMatchObject({
     code: "CAPABILITY_MISSING",
     hint: expect.stringContaining(hint) as string,

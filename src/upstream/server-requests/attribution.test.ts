@@ -11,7 +11,7 @@ const LEGACY = {
   serverInfo: { name: "inside", version: "1" },
 };
 
-/** A server that does nothing by itself. */
+/** A server that sends only what the test sends through it. */
 async function setUp(own?: ServerRequestHandler) {
   let send: (message: RpcMessage) => void = () => {};
   let pinged: { id: number | undefined } | undefined;
@@ -60,7 +60,7 @@ async function setUp(own?: ServerRequestHandler) {
         handled.push(name);
         return { action: "accept", content: { name } };
       },
-    /** Sends a call; its name is how the script speaks of it. */
+    /** Sends a call; the test refers to it by its name. */
     async call(name: string, more: Partial<Call> & { client?: string } = {}) {
       const { client, ...rest } = more;
       const caller = { id: client, clientInfo: { name: "c", version: "1" }, capabilities: {} };
@@ -85,7 +85,7 @@ async function setUp(own?: ServerRequestHandler) {
         await turn();
       };
     },
-    /** A server request; the result is what the server has got for it so far. */
+    /** A server request; the returned function gives the answer that the server has received so far. */
     async serverRequest(more: JsonObject = {}) {
       questions += 1;
       const id = `q${questions}`;
@@ -100,7 +100,7 @@ async function setUp(own?: ServerRequestHandler) {
   };
 }
 
-/** Lets everything happen that needs no time. */
+/** Runs all callbacks that are due now. */
 const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 const accepted = (name: string): JsonObject => ({ action: "accept", content: { name } });
 const DECLINED = { action: "decline" };
@@ -113,20 +113,20 @@ afterEach(() => {
 });
 
 describe("a server request", () => {
-  it("is put at once when one call is in flight", async () => {
+  it("is passed on immediately if one call is in flight", async () => {
     const { call, serverRequest, handlerOf } = await setUp();
     await call("a", { onServerRequest: handlerOf("a") });
     expect((await serverRequest())()).toEqual(accepted("a"));
   });
 
-  it("is put at once when all calls in flight are of one client", async () => {
+  it("is passed on immediately if all calls in flight have the same client", async () => {
     const { call, serverRequest, handlerOf } = await setUp();
     await call("a", { client: "A", onServerRequest: handlerOf("a") });
     await call("b", { client: "A", onServerRequest: handlerOf("b") });
     expect((await serverRequest())()).toEqual(accepted("a"));
   });
 
-  it("waits until all calls but one are answered, and belongs to that one", async () => {
+  it("waits until only one possible call is left, and is passed to that call", async () => {
     const { call, serverRequest, answer, handlerOf, handled } = await setUp();
     await call("a", { onServerRequest: handlerOf("a") });
     await call("b", { onServerRequest: handlerOf("b") });
@@ -139,7 +139,7 @@ describe("a server request", () => {
     expect(handled).toEqual(["b"]);
   });
 
-  it("is not of a call that was sent after it", async () => {
+  it("never belongs to a call that was sent after it", async () => {
     const { call, serverRequest, answer, handlerOf, handled } = await setUp();
     await call("a", { onServerRequest: handlerOf("a") });
     await call("b", { onServerRequest: handlerOf("b") });
@@ -150,7 +150,7 @@ describe("a server request", () => {
     expect(handled).toEqual(["a"]);
   });
 
-  it("is not put to the one who could answer when another call may have caused it", async () => {
+  it("is not passed to a call with a handler if a call without a handler may have caused it", async () => {
     const { call, serverRequest, answer, handlerOf, handled, upstream } = await setUp(async () =>
       accepted("own"),
     );
@@ -165,14 +165,14 @@ describe("a server request", () => {
     expect(upstream.stats().declined).toBe(1);
   });
 
-  it("is answered by the connection's own handler at once when no call has a handler", async () => {
+  it("is answered immediately by the handler of the connection if no call has a handler", async () => {
     const { call, serverRequest } = await setUp(async () => accepted("own"));
     await call("a");
     await call("b");
     expect((await serverRequest())()).toEqual(accepted("own"));
   });
 
-  it("needs no holding when all calls would be answered by the same", async () => {
+  it("does not wait if all calls have the same handler", async () => {
     const { call, serverRequest, handlerOf } = await setUp();
     const ask = handlerOf("both");
     await call("a", { onServerRequest: ask });
@@ -180,7 +180,7 @@ describe("a server request", () => {
     expect((await serverRequest())()).toEqual(accepted("both"));
   });
 
-  it("that does not become clear in time is declined, and the calls go on", async () => {
+  it("is declined if its call is still unclear after the time limit, and the calls continue", async () => {
     const { call, serverRequest, answer, handlerOf, handled, upstream } = await setUp();
     const a = await call("a", { onServerRequest: handlerOf("a"), timeoutMs: 15_000 });
     const b = await call("b", { onServerRequest: handlerOf("b"), timeoutMs: 15_000 });
@@ -198,7 +198,7 @@ describe("a server request", () => {
     expect(await b.ended).toBe("TIMEOUT");
   });
 
-  it("does not pass to another when the call is given up, until that one is answered after all", async () => {
+  it("is not passed to another call after a cancel, until the server answers the cancelled call", async () => {
     const { call, serverRequest, answer, handlerOf, handled } = await setUp();
     const stop = new AbortController();
     const a = await call("a", { onServerRequest: handlerOf("a"), client: "A", signal: stop.signal });
@@ -212,7 +212,7 @@ describe("a server request", () => {
     expect([first(), second()]).toEqual([accepted("b"), accepted("b")]);
   });
 
-  it("of an abandoned call is declined, even when no other is in flight", async () => {
+  it("of a cancelled call is declined, even if no other call is in flight", async () => {
     const { call, serverRequest, handlerOf, handled, answer } = await setUp(async () => accepted("own"));
     const stop = new AbortController();
     await call("a", { onServerRequest: handlerOf("a"), client: "A", signal: stop.signal });
@@ -227,7 +227,7 @@ describe("a server request", () => {
     expect((await serverRequest())()).toEqual(accepted("c"));
   });
 
-  it("of a client that gave up a call before is still that client's", async () => {
+  it("of a client with a cancelled call is still passed to another call of this client", async () => {
     const { call, serverRequest, handlerOf } = await setUp();
     const stop = new AbortController();
     await call("a", { onServerRequest: handlerOf("a"), client: "A", signal: stop.signal });
@@ -236,7 +236,7 @@ describe("a server request", () => {
     expect((await serverRequest())()).toEqual(accepted("b"));
   });
 
-  it("of a task goes to the call that waits for that task", async () => {
+  it("of a task is passed to the call that waits for this task", async () => {
     const { call, serverRequest, handlerOf, handled } = await setUp(async () => undefined);
     const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "t1" } } };
     await call("a", { onServerRequest: handlerOf("a"), client: "A" });
@@ -252,7 +252,7 @@ describe("a server request", () => {
     expect(handled).toEqual(["t", "a"]);
   });
 
-  it("ends with the connection", async () => {
+  it("is dropped when the connection closes", async () => {
     const { call, serverRequest, handlerOf, handled, upstream } = await setUp();
     const calls = [
       await call("a", { onServerRequest: handlerOf("a") }),
@@ -275,7 +275,7 @@ describe("a log message", () => {
     return { heard, onLog: ({ data }) => heard.push(data) };
   };
 
-  it("goes to the one call in flight, and to all listeners when there is none", async () => {
+  it("is passed to the only call in flight, and to all listeners if there is none", async () => {
     const { call, answer, log, logs } = await setUp();
     const { heard, onLog } = hearing();
     await call("a", { onLog });
@@ -285,7 +285,7 @@ describe("a log message", () => {
     expect([heard, logs]).toEqual([["during"], ["after"]]);
   });
 
-  it("among calls of one client reaches that client, among several it is dropped", async () => {
+  it("is passed to the client if all calls are of one client, and is dropped otherwise", async () => {
     const { call, log, logs } = await setUp();
     const { heard, onLog } = hearing();
     await call("a", { client: "A" });
@@ -296,7 +296,7 @@ describe("a log message", () => {
     expect([heard, logs]).toEqual([["A's"], []]);
   });
 
-  it("goes to the other client's call after a call was cancelled and the server knows it", async () => {
+  it("is passed to the call of another client once the server has processed a cancellation", async () => {
     const { call, log, logs, ping } = await setUp();
     const { heard, onLog } = hearing();
     const stop = new AbortController();
@@ -311,7 +311,7 @@ describe("a log message", () => {
     expect([heard, logs]).toEqual([["of b"], []]);
   });
 
-  it("is an event when no call listens", async () => {
+  it("is an event if no call listens", async () => {
     const { call, log, logs } = await setUp();
     await call("a");
     await call("b");
@@ -319,7 +319,7 @@ describe("a log message", () => {
     expect(logs).toEqual(["as before"]);
   });
 
-  it("is dropped when it is about the call of a client that does not listen", async () => {
+  it("is dropped if it belongs to a client that does not listen", async () => {
     const { call, log, logs } = await setUp();
     const stop = new AbortController();
     await call("a", { client: "A", signal: stop.signal });
@@ -329,7 +329,7 @@ describe("a log message", () => {
     expect(logs).toEqual([]);
   });
 
-  it("does not pass to another client when its call is given up", async () => {
+  it("is not passed to another client when its call is cancelled", async () => {
     const { call, log, logs } = await setUp();
     const { heard, onLog } = hearing();
     const stop = new AbortController();

@@ -3,8 +3,8 @@
 import { describe, expect, it } from "vitest";
 import { messageWithoutNulls, resultWithoutNulls } from "./null-fields.ts";
 
-describe("a result", () => {
-  it("is the same object when no optional field is null", () => {
+describe("a result with null fields", () => {
+  it("is the same object if no optional field is null", () => {
     const result = {
       content: [{ type: "text", text: "x", vendor: null }],
       structuredContent: { a: null },
@@ -13,7 +13,7 @@ describe("a result", () => {
     expect(resultWithoutNulls("tools/call", result)).toBe(result);
   });
 
-  it("loses optional fields that are null, and keeps the rest of itself and the original", () => {
+  it("loses optional fields that are null, and the original object does not change", () => {
     const text = { type: "text", text: "x", annotations: null, _meta: null };
     const image = { type: "image", data: "", mimeType: "image/png", annotations: { priority: null } };
     const result = { isError: null, _meta: null, content: [text, image], vendor: null };
@@ -27,7 +27,7 @@ describe("a result", () => {
     expect(text).toHaveProperty("_meta", null);
   });
 
-  it("keeps null where it is a value: in schemas, tasks and the entries of _meta", () => {
+  it("keeps null where null is a value: in schemas, tasks and the entries of _meta", () => {
     const inputSchema = { type: "object", properties: { a: { default: null, const: null } } };
     const tool = { name: "t", inputSchema, outputSchema: { type: "object", required: null } };
     expect(resultWithoutNulls("tools/list", { tools: [tool] })).toEqual({
@@ -43,11 +43,11 @@ describe("a result", () => {
     ["resources/list", "resources"],
     ["resources/templates/list", "resourceTemplates"],
     ["tools/call", "content"],
-  ])("of %s has an empty list when its list is null", (method, field) => {
+  ])("of %s gets an empty list in place of null", (method, field) => {
     expect(resultWithoutNulls(method, { [field]: null })).toEqual({ [field]: [] });
   });
 
-  it("is not harmed by names of the language", () => {
+  it("can contain __proto__ and constructor as keys", () => {
     const given = JSON.parse(
       '{"capabilities":{"__proto__":{"x":null},"constructor":{"y":null},"tools":null}}',
     );
@@ -57,14 +57,14 @@ describe("a result", () => {
   });
 });
 
-describe("a message of the server's", () => {
+describe("a message of the server with null fields", () => {
   const message = (method: string, params: unknown) => ({ jsonrpc: "2.0", method, params }) as never;
 
-  it("has no params when they are null", () => {
+  it("has no params if they are null", () => {
     expect(messageWithoutNulls(message("roots/list", null))).not.toHaveProperty("params");
   });
 
-  it("loses nulls in its requests", () => {
+  it("loses null fields in its requests", () => {
     const params = {
       message: "?",
       mode: null,

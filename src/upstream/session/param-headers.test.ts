@@ -26,7 +26,7 @@ describe("paramHeaders", () => {
     });
   });
 
-  it("takes a parameter that happens to be called x-mcp-header, and data that looks like one, for what they are", () => {
+  it("ignores a parameter that is named x-mcp-header, and default values with this key", () => {
     const properties = {
       "x-mcp-header": { type: "string" },
       a: { type: "object", default: { "x-mcp-header": "No" } },

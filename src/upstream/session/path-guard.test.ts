@@ -1,4 +1,4 @@
-// Every path of a call is checked, however deep it is nested; and a check never outlives the call.
+// Every path of a call is checked at any depth, and a check ends with its call.
 
 import { expect, test } from "vitest";
 import type { JsonObject } from "../../model/index.ts";
@@ -25,7 +25,7 @@ const call = (given: JsonObject, tool = "read_file") => ({
 });
 const read = (uri: string, method = "resources/read") => ({ method, params: { uri } });
 
-test("without a sandbox nothing is checked", () => {
+test("createPathGuard returns no guard without a sandbox", () => {
   expect(createPathGuard({ server: "files", check: undefined, timeoutMs: 1 })).toBeUndefined();
 });
 
@@ -34,7 +34,7 @@ test.each([
   { path: ["a", "/etc/passwd"] },
   { path: { p: "/etc/passwd" } },
   { paths: [{ path: "a" }, { deep: [[{ path: ["/etc/passwd"] }]] }] },
-])("%j is refused", async (given) => {
+])("refuses the call with %j", async (given) => {
   await expect(guardWith()(call(given))).rejects.toMatchObject({
     code: "SANDBOX_DENIED",
     server: "files",
@@ -44,7 +44,7 @@ test.each([
   });
 });
 
-test("arguments that are not declared, or not text, are not checked", async () => {
+test("does not check arguments that path_arguments does not list or that are not strings", async () => {
   const guard = guardWith();
   asked.length = 0;
   expect(guard(call({ path: "/etc" }, "write_file"))).toBeUndefined();
@@ -58,7 +58,7 @@ test.each([
   ["texts", Array<string>(1001).fill("a")],
   ["characters", Array<string>(40).fill("a".repeat(4000))],
   ["values", Array<number>(30_000).fill(1)],
-])("too many %s are refused without being looked at", async (_, paths) => {
+])("refuses too many %s without checking any path", async (_, paths) => {
   asked.length = 0;
   await expect(guardWith()(call({ paths }))).rejects.toMatchObject({
     code: "SANDBOX_DENIED",
@@ -77,7 +77,7 @@ test.each([
     "\0file:///etc/x",
   ],
   ...["mcp_fs:file:///etc/passwd", "view-source:file:///etc/x", "git+file:///etc/x"],
-])("a file URI is checked in any argument: %j", async (uri) => {
+])("checks a file URI in any argument: %j", async (uri) => {
   asked.length = 0;
   const refused = {
     code: "SANDBOX_DENIED",
@@ -97,11 +97,11 @@ test.each([
   "https://a/file:/etc",
   "file:",
   "/etc",
-])("what only looks like one is not: %j", (text) => {
+])("does not check a text that is not a file URI: %j", (text) => {
   expect(guardWith()(call({ a: text, b: Array<number>(30_000).fill(1) }, "other"))).toBeUndefined();
 });
 
-test("depth does no harm", async () => {
+test("checks a path in very deeply nested arguments", async () => {
   let deep: unknown = "/etc/passwd";
   for (let level = 0; level < 15_000; level += 1) deep = [deep];
   await expect(guardWith()(call({ path: deep }))).rejects.toMatchObject({
@@ -113,7 +113,7 @@ test.each([
   ...["file:///etc/passwd", " file:///etc/x", "\tfile:///etc/x", "fi\tle:///etc/x", "file\n:///etc/x"],
   ...["\0file:///etc/x", "view-source:file:///etc/x", "jar:file:///etc/x", "git+file:///etc/x"],
   ...["/etc/passwd", "../../etc/passwd", "x:/etc"],
-])("the resource %j is checked", async (uri) => {
+])("checks the resource %j", async (uri) => {
   for (const method of ["resources/read", "resources/subscribe"])
     await expect(guardWith()(read(uri, method))).rejects.toMatchObject({
       message: `the request was not sent: the URI ${JSON.stringify(uri)} is outside`,
@@ -121,13 +121,13 @@ test.each([
 });
 
 test.each(["https://a/etc", "note://etc/../..", "db+x:/etc", "my-file://etc/1", `data:${"x".repeat(9000)}`])(
-  "the resource %.30j is somewhere else",
+  "does not check the resource %.30j, which is not a file",
   (uri) => {
     expect(guardWith()(read(uri))).toBeUndefined();
   },
 );
 
-test("a check ends with its call, by its signal", async () => {
+test("a check ends when its call times out or is cancelled", async () => {
   const signals: AbortSignal[] = [];
   const guard = guardWith((_values, signal) => {
     if (signal !== undefined) signals.push(signal);

@@ -11,7 +11,7 @@ function setUp(): { breaker: CircuitBreaker; pass: (ms: number) => void } {
   };
 }
 
-it("opens after five failures in half a minute, and lets one request try after the pause", () => {
+it("opens after five failures in 30 seconds, and allows one request after the pause", () => {
   const { breaker, pass } = setUp();
   for (let i = 0; i < 4; i += 1) breaker.failed();
   expect(breaker.allows()).toBe(true);
@@ -31,7 +31,7 @@ it("opens after five failures in half a minute, and lets one request try after t
   expect(breaker.closed).toBe(true);
 });
 
-it("forgets failures that are long past", () => {
+it("forgets old failures", () => {
   const { breaker, pass } = setUp();
   for (let i = 0; i < 10; i += 1) {
     breaker.failed();
@@ -40,7 +40,7 @@ it("forgets failures that are long past", () => {
   expect(breaker.allows()).toBe(true);
 });
 
-it("lets the next request try when a trial said nothing", () => {
+it("allows the next request if the trial request had no clear result", () => {
   const { breaker, pass } = setUp();
   for (let i = 0; i < 5; i += 1) breaker.failed();
   pass(15_000);
@@ -49,7 +49,7 @@ it("lets the next request try when a trial said nothing", () => {
   expect(breaker.allows()).toBe(true);
 });
 
-it("counts requests that were under way when the server died as one failure", () => {
+it("counts all requests that were in flight when the server died as one failure", () => {
   const { breaker, pass } = setUp();
   pass(1_000);
   for (let i = 0; i < 200; i += 1) breaker.failed(0);

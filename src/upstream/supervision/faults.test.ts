@@ -1,4 +1,4 @@
-// Errors that no further attempt can repair stop the attempts.
+// Kinds of faults: an error that another attempt cannot repair stops the attempts.
 
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
@@ -9,11 +9,11 @@ test.each([
   ["INSTALL_FAILED", { reason: "EAI_AGAIN" }, "transient"],
   ["SANDBOX_UNAVAILABLE", {}, "blocking"],
   ["SERVER_CRASHED", {}, "transient"],
-] as const)("%s %j is %s", (code, data, kind) => {
+] as const)("the fault %s %j is %s", (code, data, kind) => {
   expect(toFault(new PortolanError(code, "m", { data })).kind).toBe(kind);
 });
 
-test("a call to a server that needs a login fails as the start did, with the command alone as its hint", () => {
+test("a call to a server that needs a login fails with the error of the start and the login command as hint", () => {
   const data = { login: { server: "one" } };
   const hint = "Log in with: portolan login one";
   const error = new PortolanError("AUTH_REQUIRED", "one requires a login", { server: "one", hint, data });
@@ -23,7 +23,7 @@ test("a call to a server that needs a login fails as the start did, with the com
   });
 });
 
-test("a server that is not running is named by its own alias, and the hint of the interrupted call is left out", () => {
+test("an unavailable server is named by its own alias, without the hint of the interrupted call", () => {
   const error = new PortolanError("SERVER_CRASHED", "two exited with code 137", { server: "two" });
   expect(unavailableError("one", toFault(error), 10_000)).toMatchObject({
     server: "one",
@@ -32,7 +32,7 @@ test("a server that is not running is named by its own alias, and the hint of th
   });
 });
 
-test("the code of a call that was not sent says so", () => {
+test("a call that was not sent fails with SERVER_UNAVAILABLE", () => {
   const unsent = (hint?: string): PortolanError =>
     new PortolanError("CONNECTION_LOST", "refused", {
       hint,

@@ -171,7 +171,7 @@ const ROWS: readonly Row[] = [
   ["an idle instance stops silently", at({ kind: "idle" }), { type: "stop" }, "stopped", "rejectWaiting"],
 ];
 
-describe("transitions", () => {
+describe("transitions of an instance", () => {
   for (const [name, one, event, kind, effects, policy, facts] of ROWS)
     it(name, () => {
       const [{ state }, done] = reduceInstance(one, event, { ...FACTS, ...facts }, { ...EAGER, ...policy });
@@ -179,7 +179,7 @@ describe("transitions", () => {
       expect(done.map(({ type }) => type).join(" ")).toBe(effects);
     });
 
-  it("waits longer with every failure, up to half a minute", () => {
+  it("the delay grows with each failure, up to 30 seconds", () => {
     const delays = [0, 1, 2, 5, 6, 20].map((failures) => {
       const [{ state }] = reduceInstance(at(STARTING, { failures }), openFailed(CRASH), FACTS, EAGER);
       return state.kind === "failed" ? state.retryAt - FACTS.now : undefined;
@@ -187,7 +187,7 @@ describe("transitions", () => {
     expect(delays).toEqual([500, 1_000, 2_000, 16_000, 30_000, 30_000]);
   });
 
-  it("checks a missing secret soon, and tries a missing sandbox slowly", () => {
+  it("a missing secret is checked again after 4 seconds, and a missing sandbox after 30 seconds", () => {
     const delays = [NO_SECRET, NO_SANDBOX].map((fault) => {
       const [{ state }] = reduceInstance(at(STARTING), openFailed(fault), FACTS, EAGER);
       return state.kind === "blocked" ? state.retryAt - FACTS.now : undefined;
@@ -195,7 +195,7 @@ describe("transitions", () => {
     expect(delays).toEqual([4_000, 30_000]);
   });
 
-  it("looks a missing secret up less and less often", () => {
+  it("the delay between checks of a missing secret grows", () => {
     const delays = [0, 1, 2, 3, 9].map((failures) => {
       const [{ state }] = reduceInstance(at(STARTING, { failures }), openFailed(NO_SECRET), FACTS, EAGER);
       return state.kind === "blocked" ? state.retryAt - FACTS.now : undefined;
@@ -211,7 +211,7 @@ describe("transitions", () => {
     [5, 600_000],
     [50, 600_000],
   ])(
-    "after %i failures, a package that its registry does not have is tried again after %i ms",
+    "after %i failures, Portolan looks for a package that is missing in its registry after %i ms",
     (failures, delay) => {
       const fault = toFault(
         new PortolanError("INSTALL_FAILED", "no such package", { data: { reason: "E404", permanent: true } }),
@@ -224,7 +224,7 @@ describe("transitions", () => {
     },
   );
 
-  it("replaces a forgotten session at once, and does not count it as a crash", () => {
+  it("a session that the server forgot is replaced immediately and does not count as a crash", () => {
     const event: InstanceEvent = { type: "lost", session: 1, fault: FORGOTTEN };
     const [next, effects] = reduceInstance(at(READY, { crashes: [1, 2, 3, 4] }), event, FACTS, EAGER);
     expect(next.state.kind).toBe("starting");
@@ -376,10 +376,10 @@ function run(seed: number): World {
   return world;
 }
 
-describe("random runs", () => {
+describe("random event sequences", () => {
   const SEEDS = 500;
 
-  test("stop ends everything, and every call is sent or rejected exactly once", () => {
+  test("stop closes all sessions, and every call is sent or rejected exactly once", () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const world = run(seed);
       world.feed({ type: "stop" });
@@ -393,7 +393,7 @@ describe("random runs", () => {
     }
   });
 
-  test("when nothing fails any more, no call waits", () => {
+  test("no call waits forever after the failures end", () => {
     for (let seed = 1; seed <= SEEDS; seed += 1) {
       const world = run(seed);
       for (let n = 0; n < 200; n += 1) {

@@ -85,7 +85,7 @@ function setUp(policy: Partial<Policy> = {}): {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("four crashes restart the server, the fifth within a minute fails fast with the time of the next attempt", async () => {
+test("restarts the server after four crashes; after the fifth in a minute, calls fail with the next start time", async () => {
   const { sessions, upstream } = setUp();
   await upstream.start();
   for (let crash = 1; crash <= 4; crash += 1) {
@@ -102,7 +102,7 @@ test("four crashes restart the server, the fifth within a minute fails fast with
   });
   expect((refused as PortolanError).hint).toMatch(/Call again in (?:[7-9]|10) s\.$/);
   expect(sessions).toHaveLength(5);
-  // The sixth comes by itself, and its crash is one too many again.
+  // The sixth session starts without a call, and its crash is above the limit again.
   await vi.advanceTimersByTimeAsync(9_600);
   expect(await upstream.request({ method: "tools/call" })).toEqual({ session: 6 });
   sessions.at(-1)?.crash();
@@ -112,7 +112,7 @@ test("four crashes restart the server, the fifth within a minute fails fast with
   await upstream.close();
 });
 
-test("a close by the program has no reason, also after a crash", async () => {
+test("the close event has no reason when the program closes the server, also after a crash", async () => {
   const { sessions, upstream } = setUp();
   const states: unknown[] = [];
   upstream.on("stateChanged", (state, reason) => void states.push([state, reason?.code]));
@@ -130,7 +130,7 @@ test("a close by the program has no reason, also after a crash", async () => {
   ]);
 });
 
-test("calls wait for one restart; when it fails they fail, and so do later ones at once", async () => {
+test("calls wait for one restart; if the restart fails, they fail, and later calls fail immediately", async () => {
   const { sessions, upstream, failsWith } = setUp({ restarts: true, keepsTrying: false });
   await upstream.start();
   failsWith(new PortolanError("SERVER_START_FAILED", "there is no program fake"));
@@ -149,7 +149,7 @@ test("calls wait for one restart; when it fails they fail, and so do later ones 
   await upstream.close();
 });
 
-test("a call whose time ends during a restart says why the server is restarted, and that it was not sent", async () => {
+test("a call that times out during a restart says why the server restarts and that the call was not sent", async () => {
   const { sessions, upstream } = setUp();
   await upstream.start();
   sessions[0]?.crash();
@@ -168,7 +168,7 @@ test("a call whose time ends during a restart says why the server is restarted, 
   await upstream.close();
 });
 
-test("a subscription is renewed with each session, and keeps the server from being idle", async () => {
+test("renews a subscription in each session, and a subscribed server does not become idle", async () => {
   const { sessions, upstream } = setUp({ idleMs: 100 });
   const release = await upstream.subscribe("a:b");
   await vi.advanceTimersByTimeAsync(500);
@@ -183,7 +183,7 @@ test("a subscription is renewed with each session, and keeps the server from bei
   await upstream.close();
 });
 
-test("drain finishes the calls in flight and accepts no other", async () => {
+test("drain finishes the calls in flight and accepts no new calls", async () => {
   let answer: (result: object) => void = () => {};
   const session = new FakeSession(() => new Promise((resolve) => void (answer = resolve as typeof answer)));
   const upstream = new SupervisedUpstream({
@@ -273,7 +273,7 @@ test("a server that refuses calls is down until a probe succeeds", async () => {
   await upstream.close();
 });
 
-test("only a call asks an unreachable server that is not kept running", async () => {
+test("only a call contacts an unreachable server again if keepsTrying is false", async () => {
   const { upstream, news, methods, failsWith } = await behindUrl({ keepsTrying: false });
   failsWith("CONNECTION_LOST");
   for (let i = 0; i < 5; i += 1) await fail(upstream);
@@ -287,7 +287,7 @@ test("only a call asks an unreachable server that is not kept running", async ()
   await upstream.close();
 });
 
-test("an error response to a probe shows that the server is up", async () => {
+test("an error response to a probe means that the server is up", async () => {
   const { upstream, failsWith } = await behindUrl();
   failsWith("RPC_ERROR");
   await upstream.probe();
@@ -295,7 +295,7 @@ test("an error response to a probe shows that the server is up", async () => {
   await upstream.close();
 });
 
-test("a probe without an answer in time shows that the server is down, and refuses no call", async () => {
+test("a probe that times out means that the server is down, but calls are still sent", async () => {
   const { upstream, failsWith } = await behindUrl();
   failsWith("TIMEOUT");
   await expect(upstream.probe()).rejects.toMatchObject({ code: "TIMEOUT" });

@@ -30,7 +30,7 @@ function reader(maxBytes = 1_000_000): {
 const answer = (id: number, text: string): RpcMessage => ({ jsonrpc: "2.0", id, result: { text } });
 
 describe("LineReader", () => {
-  it("gives the same messages however the bytes are split", () => {
+  it("gives the same messages for any split of the bytes", () => {
     const message = fc.record({ id: fc.nat(), text: fc.string({ unit: "binary" }) });
     fc.assert(
       fc.property(
@@ -62,14 +62,14 @@ describe("LineReader", () => {
     expect(noise).toEqual([]);
   });
 
-  it("counts what is not JSON-RPC as noise and goes on", () => {
+  it("reports lines that are not JSON-RPC as noise and continues", () => {
     const { push, messages, noise } = reader();
     push(`Server started\n{not json}\n42\n{"level":"info"}\n[]\n${JSON.stringify(answer(1, "a"))}\n`);
     expect(noise).toHaveLength(5);
     expect(messages).toHaveLength(1);
   });
 
-  it("skips a message above the limit, names its request when it can, and goes on", () => {
+  it("skips a message above the size limit, reports its request id if possible, and continues", () => {
     const { push, messages, oversized } = reader(300);
     const big = "x".repeat(1_000);
     push(`${JSON.stringify(answer(7, big))}\n`);
@@ -80,7 +80,7 @@ describe("LineReader", () => {
     expect(messages).toEqual([answer(9, "small")]);
   });
 
-  it("reports an oversized message as soon as its id is seen, and holds none of it", () => {
+  it("reports an oversized message as soon as its id is known, and keeps no part of it", () => {
     const { push, messages, oversized, partial } = reader(300);
     push('{"jsonrpc":"2.0","id":5,"result":{"text":"');
     for (let i = 0; i < 100; i += 1) push("y".repeat(100));
@@ -90,14 +90,14 @@ describe("LineReader", () => {
     expect(messages).toEqual([answer(6, "next")]);
   });
 
-  it("finds an id at the end of a message that came in pieces", () => {
+  it("finds an id at the end of a message that arrives in pieces", () => {
     const { push, oversized } = reader(300);
     const bytes = `{"jsonrpc":"2.0","result":{"text":"${"z".repeat(2_000)}"},"id":12}\n`;
     for (let at = 0; at < bytes.length; at += 7) push(bytes.slice(at, at + 7));
     expect(oversized).toEqual([12]);
   });
 
-  it("shows what came of an unfinished line", () => {
+  it("returns the start of an unfinished line", () => {
     const { push, partial } = reader();
     push('{"jsonrpc":"2.0","id":1,"resu');
     expect(partial()).toBe('{"jsonrpc":"2.0","id":1,"resu');

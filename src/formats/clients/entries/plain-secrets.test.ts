@@ -12,8 +12,8 @@ const named = (endpoint: Endpoint): [string, string][] =>
 const referring = (endpoint: Endpoint): Endpoint =>
   withSecretReferences(endpoint, ({ name }) => `\${${name.replaceAll(/[^\w]/g, "")}}`);
 
-describe("secrets of an entry", () => {
-  it("variables, options and headers; a scheme stays", () => {
+describe("plain secrets of an entry", () => {
+  it("finds them in variables, options and headers, and keeps the scheme of a header", () => {
     const program: Endpoint = {
       transport: "stdio",
       command: "x",
@@ -39,7 +39,7 @@ describe("secrets of an entry", () => {
     expect(referring(remote)).toMatchObject({ headers: { Authorization: "Bearer ${Authorization}" } });
   });
 
-  it("passwords of URLs in variables and arguments", () => {
+  it("finds the passwords of URLs in variables and arguments", () => {
     const program: Endpoint = {
       transport: "stdio",
       command: "x",
@@ -60,7 +60,7 @@ describe("secrets of an entry", () => {
     });
   });
 
-  it("several in one URL, which stay encoded", () => {
+  it("finds several secrets in one URL, and keeps them percent-encoded", () => {
     const remote: Endpoint = {
       transport: "http",
       url: `https://me:p%40ssword@h.example/mcp?page=2&apiKey=a%2Fb%2Fc%2Fd%2Fe&token=${KEY}#key=${KEY}`,
@@ -75,7 +75,7 @@ describe("secrets of an entry", () => {
     });
   });
 
-  it("references that are filled again give the text of before", () => {
+  it("replacing the references with their values gives the original entry", () => {
     const text = fc.string({ minLength: 8, maxLength: 40 });
     fc.assert(
       fc.property(text, text, (token, key) => {

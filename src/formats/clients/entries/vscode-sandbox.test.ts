@@ -1,4 +1,4 @@
-// VS Code's sandbox, read and written.
+// Reading and writing the sandbox settings of VS Code.
 
 import { expect, test } from "vitest";
 import type { ServerConfig, SandboxConfig } from "../../../model/index.ts";
@@ -17,7 +17,7 @@ function read(entry: object) {
   return { launch: found?.servers[0]?.launch, messages: found?.diagnostics.map(({ message }) => message) };
 }
 
-test("the example of its documentation", () => {
+test("reads the example of the documentation of VS Code", () => {
   expect(
     read({
       sandboxEnabled: true,
@@ -38,13 +38,13 @@ test("the example of its documentation", () => {
   });
 });
 
-test("switched off it says nothing", () => {
+test("reads no sandbox if sandboxEnabled is not true", () => {
   expect(read({ sandbox: { network: { allowedDomains: ["a.com"] } } }).launch).toBeUndefined();
   expect(read({ sandboxEnabled: false }).launch).toBeUndefined();
   expect(read({ sandboxEnabled: true }).launch).toEqual({ sandbox: { mode: "enforce" } });
 });
 
-test("denied hosts take no chances, and what is wrong is told", () => {
+test("removes allowed hosts that deniedDomains may contain, and reports values that are not valid", () => {
   expect(
     read({
       sandboxEnabled: true,
@@ -72,7 +72,7 @@ test.each([
   [["b.com", "c.com"], ["b.com:443"], ["c.com"]],
   [["[0:0::1]", "c.com"], ["::1"], ["c.com"]],
   [["a.com", "localhost", "127.0.0.1"], ["*"], undefined],
-])("of the allowed hosts %j, the denied ones %j are left out", (allowedDomains, deniedDomains, network) => {
+])("removes from the allowed hosts %j the denied hosts %j", (allowedDomains, deniedDomains, network) => {
   const { launch, messages } = read({
     sandboxEnabled: true,
     sandbox: { network: { allowedDomains, deniedDomains } },
@@ -81,7 +81,7 @@ test.each([
   expect(messages).toEqual([]);
 });
 
-test("a denied text that is not a host leaves no host allowed", () => {
+test("allows no host if a denied value is not a host", () => {
   expect(
     read({
       sandboxEnabled: true,
@@ -95,7 +95,7 @@ test("a denied text that is not a host leaves no host allowed", () => {
   });
 });
 
-test("a field in the wrong place is reported", () => {
+test("reports a field in the wrong place", () => {
   expect(read({ sandboxEnabled: true, sandbox: { denyRead: ["/a"], network: {} } })).toEqual({
     launch: { sandbox: { mode: "enforce" } },
     messages: ["sandbox.denyRead is not used"],
@@ -117,7 +117,7 @@ function server(sandbox: SandboxConfig): ServerConfig {
   };
 }
 
-test("written, and read again", () => {
+test("reads back the sandbox that it wrote", () => {
   const sandbox: SandboxConfig = {
     mode: "enforce",
     network: ["a.com"],
@@ -128,7 +128,7 @@ test("written, and read again", () => {
   expect(parseClientFile(text, FILE, "vscode", PLACE)?.servers[0]?.launch).toEqual({ sandbox });
 });
 
-test("what has no place is a note, and other clients have none for any of it", () => {
+test("a note names the rules that VS Code does not support; other clients do not support any rule", () => {
   const all = server({ network: ["a.com", "b.com:22", "*"], fs: { read: ["/d"] }, home: "kept" });
   expect(renderFor("vscode", [all]).notes.map(({ message }) => message)).toEqual([
     "VS Code does not support b.com:22, *, fs.read, home in its sandbox: these rules are left out",
@@ -150,14 +150,14 @@ test("a server with the default sandbox gets a note, because VS Code runs it wit
   expect(renderFor("vscode", [other]).notes.map(({ message }) => message)).toContain(UNCONFINED);
   const old = '{ "servers": { "a": { "type": "stdio", "command": "y" } } }';
   expect(mergeInto("vscode", old, [plain], { ...PLACE, file: FILE }).notes).toEqual(written.notes);
-  // Portolan gives these servers no sandbox either, or no process.
+  // Portolan also runs these servers without a sandbox, or without a process.
   expect(renderFor("vscode", [server({ mode: "off" })]).notes).toEqual([]);
   const remote = { ...plain, endpoint: { transport: "http", url: "https://a.com/mcp" } } as const;
   expect(renderFor("vscode", [remote]).notes).toEqual([]);
   expect(renderFor("claude-code", [plain]).notes).toEqual([]);
 });
 
-test("a sandbox that stands in the file stays when nothing is said about it", () => {
+test("keeps the sandbox in the file if the server does not set one", () => {
   const before = '{ "servers": { "a": { "type": "stdio", "command": "y", "sandboxEnabled": true } } }';
   const { launch: _, ...plain } = server({});
   const { text, notes } = mergeInto("vscode", before, [plain], { ...PLACE, file: FILE });
@@ -167,7 +167,7 @@ test("a sandbox that stands in the file stays when nothing is said about it", ()
   });
 });
 
-test("a container that is reached by an address cannot be given to a client", () => {
+test("does not export a container that Portolan reaches by HTTP", () => {
   const http: ServerConfig = {
     ...server({}),
     endpoint: {

@@ -20,7 +20,7 @@ function places(client: ClientId, computer: Computer): string[] {
   return CLIENTS[client].places(computer).map(({ file, scope }) => `${scope} ${file}`);
 }
 
-test("the usual places on Linux, macOS and Windows", () => {
+test("knows the config file locations on Linux, macOS and Windows", () => {
   expect(places("claude-code", LINUX)).toEqual(["user /home/me/.claude.json", "project /repo/.mcp.json"]);
   expect(places("claude-code", WINDOWS)).toEqual([
     "user C:\\Users\\me\\.claude.json",
@@ -60,7 +60,7 @@ test("the usual places on Linux, macOS and Windows", () => {
   ]);
 });
 
-test("variables move the places, and empty ones do not", () => {
+test("environment variables change the locations, and empty variables do not", () => {
   const env = {
     CODEX_HOME: "/codex",
     CLAUDE_CONFIG_DIR: "/claude",
@@ -102,7 +102,7 @@ async function put(file: string, text = "{}"): Promise<void> {
   await writeFile(path, text);
 }
 
-test("finds what exists: a project's files up to its root, then the user's", async () => {
+test("finds the files of the project up to its root, then those of the user", async () => {
   await put("home/.claude.json");
   await put("home/.cursor/mcp.json");
   await put("home/.config/Code/User/mcp.json");
@@ -126,7 +126,7 @@ test("finds what exists: a project's files up to its root, then the user's", asy
   ]);
 });
 
-test("outside of a repository only the folder itself is a project; in the home folder a file is the user's", async () => {
+test("outside of a repository only the working folder is a project; a file in the home folder is the user's", async () => {
   await put("home/repo/.mcp.json");
   expect(await findClientFiles(computer)).toEqual([]);
   await put("home/.cursor/mcp.json");
@@ -134,13 +134,13 @@ test("outside of a repository only the folder itself is a project; in the home f
   expect(found.map(({ scope }) => scope)).toEqual(["user"]);
 });
 
-test("a folder that cannot be looked into holds nothing", async () => {
+test("finds no files in a folder that does not exist", async () => {
   expect(
     await findClientFiles({ ...computer, home: join(root, "nowhere"), cwd: join(root, "nowhere/else") }),
   ).toEqual([]);
 });
 
-test("imports everything, and what cannot be read is told", async () => {
+test("imports every file that it finds, and reports the files that it cannot read", async () => {
   await put("home/.claude.json", '{"mcpServers":{"a":{"command":"x"},"b":{}}}');
   await put("home/.cursor/mcp.json", '{"mcpServers":');
   await put("home/.codex/config.toml", "\xff\xfe");
@@ -166,7 +166,7 @@ test("imports everything, and what cannot be read is told", async () => {
   ]);
 });
 
-test("imports only the clients and the files that are asked for", async () => {
+test("imports only the clients and the files that the caller names", async () => {
   await put("home/.claude.json", '{"mcpServers":{"a":{"command":"x"}}}');
   await put("home/.cursor/mcp.json", '{"mcpServers":{"c":{"command":"x"}}}');
   expect((await importClients({ ...computer, clients: ["cursor"] })).map(({ client }) => client)).toEqual([
@@ -182,7 +182,7 @@ test("imports only the clients and the files that are asked for", async () => {
   ]);
 });
 
-test("a project of Claude Code's own file counts where the user stands", async () => {
+test("imports only the project of the working folder from the file of Claude Code, unless all are requested", async () => {
   await put(
     "home/.claude.json",
     JSON.stringify({

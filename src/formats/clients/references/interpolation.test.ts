@@ -47,7 +47,7 @@ test.each<[ClientId, string, string, string]>([
   ],
   ["codex", "${A} $B", "${A} $B", "$${A} $B"],
   ["axle", "${A} ${secrets.B} $${C}", "${A} ${secrets.B} $${C}", "${A} ${secrets.B} $${C}"],
-])("%s: %s", (client, text, value, argument) => {
+])("reads the references of %s: %s", (client, text, value, argument) => {
   const read = (place: ValuePlace): string => readValue(text, place, client, here).text;
   expect(read("value")).toBe(value);
   expect(read("argument")).toBe(argument);
@@ -79,11 +79,11 @@ test.each<[ClientId, string, string, string[]]>([
   ["gemini", "$HOME", "$HOME", ["would replace a part of the value that must stay as it is"]],
   ["claude-desktop", "${A}", "${A}", ["does not expand ${A} here, and uses it as literal text"]],
   ["axle", "${secrets.A} $${B}", "${secrets.A} $${B}", []],
-])("%s is told %s", (client, text, written, losses) => {
+])("writes for %s and reports what is lost: %s", (client, text, written, losses) => {
   expect(writeValue(text, "value", client)).toEqual({ text: written, losses });
 });
 
-test("the one variable that a value is", () => {
+test("finds the variable if a value is exactly one reference", () => {
   expect(soleVariable("${A}")).toEqual({ kind: "any", name: "A" });
   expect(soleVariable("Bearer ${env:A}", "Bearer ")).toEqual({ kind: "env", name: "A" });
   for (const text of ["", "a", "${A}b", "${A}${B}", "${A:-b}", "${file:/a}", "Bearer ${A}"])

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { formatPieces, isPlainText, joinPieces, parsePieces, withPlaceholders } from "./pieces.ts";
 
-test("the pieces of a text", () => {
+test("splits a text into literals and references", () => {
   expect(parsePieces("a${B}c${D:-e f}${env:G}${secrets.h-i}${file:/j k}$l$${m}")).toEqual([
     "a",
     { kind: "any", name: "B" },
@@ -18,7 +18,7 @@ test("the pieces of a text", () => {
   expect(withPlaceholders("https://${HOST}/a")).toBe("https://x/a");
 });
 
-test("any pieces are formatted to a text that has the same pieces", () => {
+test("parsing formatted pieces gives the same pieces", () => {
   const part = fc.constantFrom(
     "$",
     "{",

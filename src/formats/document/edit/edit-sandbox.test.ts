@@ -1,4 +1,4 @@
-// Grants in the text of a config file: added and removed one by one, with every other byte in place.
+// Grants in the text of a config file: added and removed one by one, without a change of any other byte.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -46,11 +46,11 @@ describe("grantIn", () => {
       { net: ["h"] },
       "servers:\n  a:\n    sandbox: { network: { egress: [g, h] } }\n",
     ],
-  ])("%s", (_name, before, grants, after) => {
+  ])("grants with %s in the text", (_name, before, grants, after) => {
     expect(grantIn(open(before), PLACE, { ...NONE, ...grants }).document?.render()).toBe(after);
   });
 
-  test("writing replaces reading, and includes it", () => {
+  test("a write grant replaces the read grant of the same path", () => {
     const text = "servers:\n  a:\n    sandbox: { fs: { read: [./a, ./b] } }\n";
     const edit = grantIn(open(text), PLACE, { ...NONE, write: ["./a"], read: ["./a"] });
     expect(readGrants(edit.document ?? open(""), PLACE)).toEqual({ ...NONE, read: ["./b"], write: ["./a"] });
@@ -58,7 +58,7 @@ describe("grantIn", () => {
   });
 });
 
-test("revoking removes what is left empty, and nothing else", () => {
+test("revokeIn removes the grant and the parents that become empty, and nothing else", () => {
   const text =
     "servers:\n  a:\n    command: x\n    sandbox:\n      fs:\n        read: [./a]\n      network: [h] # hosts\n";
   const edit = revokeIn(open(text), PLACE, { ...NONE, read: ["./a", "./z"] });
@@ -68,7 +68,7 @@ test("revoking removes what is left empty, and nothing else", () => {
   expect(edit).toMatchObject({ changed: ["read ./a"], unchanged: ["read ./z"] });
 });
 
-test("what is granted and revoked again leaves the text as it was", () => {
+test("granting and then revoking the same rules restores the text", () => {
   const entry = fc.stringMatching(/^[a-z./]{1,8}$/);
   const lists = fc.record({
     read: fc.array(entry),

@@ -27,7 +27,7 @@ test.each([
     '{\n  "a": { "b": [1, 2] }, // keep\n  "c": 3\n}',
   ],
   ['{"a":1,"a":2}', ["a"], 3, '{"a":1,"a":3}'],
-])("set: %j", (text, path, value, expected) => {
+])("sets a value in %j", (text, path, value, expected) => {
   expect(openDocument("json", text).set(path, value)?.render()).toBe(expected);
 });
 
@@ -41,7 +41,7 @@ test.each([
   ['{"a":1}', ["a"], "{}"],
   ['{"a":1}', ["b"], '{"a":1}'],
   ['{"a":[1,2,3]}', ["a", 1], '{"a":[1,3]}'],
-])("remove: %j", (text, path, expected) => {
+])("removes a value from %j", (text, path, expected) => {
   expect(openDocument("json", text).delete(path)?.render()).toBe(expected);
 });
 
@@ -68,7 +68,7 @@ function untidy(text: string, seeds: readonly number[], eol: string): string {
   });
 }
 
-test("any value at any place of any text can be set and removed, and nothing else changes", () => {
+test("sets and removes any value at any place, and changes nothing else", () => {
   const path = fc.array(key, { minLength: 1, maxLength: 3 });
   fc.assert(
     fc.property(
@@ -93,14 +93,14 @@ test("any value at any place of any text can be set and removed, and nothing els
   );
 });
 
-/** Setting a value takes what stood in its place, comments inside of it included. */
+/** Setting a value replaces the old value and the comments inside of it. */
 function isReplaced(value: unknown, [step, ...rest]: readonly string[]): boolean {
   if (step === undefined) return true;
   if (typeof value !== "object" || value === null || Array.isArray(value)) return true;
   return step in value && isReplaced((value as Record<string, unknown>)[step], rest);
 }
 
-test("values are written in the style of the text", () => {
+test("writes values in the style of the text", () => {
   const value = { a: ["x".repeat(50), "y".repeat(50)], b: {}, c: [] };
   expect(JSON.parse(toJsonText(value, jsonStyleOf("{}")))).toEqual(value);
   expect(toJsonText({ a: 1 }, jsonStyleOf('{"x":1}'))).toBe('{"a":1}');

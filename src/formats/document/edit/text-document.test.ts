@@ -97,8 +97,8 @@ function variant(syntax: SyntaxName, isWindows: boolean, hasMark: boolean): stri
   return (hasMark ? "\uFEFF" : "") + text;
 }
 
-describe.each(syntaxes)("%s", (syntax) => {
-  test("get, set, delete, append", () => {
+describe.each(syntaxes)("a %s document", (syntax) => {
+  test("supports get, set, append and delete", () => {
     const document = openDocument(syntax, TEXTS[syntax]);
     expect(document.get(["servers", "a", "args", 0])).toBe("-y");
     expect(document.get(["servers", "a", "args", "length"])).toBeUndefined();
@@ -119,18 +119,18 @@ describe.each(syntaxes)("%s", (syntax) => {
       expect(edited?.render()).toContain(comment);
   });
 
-  test("an empty text gets the value as a whole", () => {
+  test("sets a value in an empty text", () => {
     expect(openDocument(syntax, " \n").set(["a", "b"], 1)?.value).toEqual({ a: { b: 1 } });
     expect(openDocument(syntax, "\uFEFF").set(["a"], 1)?.render()).toMatch(/^\uFEFF.*a/s);
   });
 
-  test("a text with syntax errors is not changed", () => {
+  test("does not change a text with syntax errors", () => {
     const broken = openDocument(syntax, "{ = [");
     expect(broken.problems.length).toBeGreaterThan(0);
     expect(broken.set(["a"], 1)).toBeUndefined();
   });
 
-  test("a replaced value changes only its own bytes", () => {
+  test("a replacement changes only the bytes of the value", () => {
     const places = [
       ["title"],
       ["list", 1],
@@ -158,7 +158,7 @@ describe.each(syntaxes)("%s", (syntax) => {
     );
   });
 
-  test("an added value can be removed, which gives the text again", () => {
+  test("removing an added value restores the text", () => {
     const places = [[], ["servers"], ["servers", "a"], ["servers", "b"]];
     fc.assert(
       fc.property(
@@ -184,7 +184,7 @@ describe.each(syntaxes)("%s", (syntax) => {
     );
   });
 
-  test("a removed value takes no other line with it", () => {
+  test("removing a value removes no other line", () => {
     const paths = [
       ["title"],
       ["list"],
@@ -205,14 +205,14 @@ describe.each(syntaxes)("%s", (syntax) => {
   });
 });
 
-/** Whether all characters of a text stand in the other one too, in the same order. */
+/** Whether the other text contains all characters of a text in the same order. */
 function isPartOf(text: string, whole: string): boolean {
   let at = 0;
   for (const character of whole) if (character === text[at]) at += 1;
   return at === text.length;
 }
 
-test("a change that another part of a YAML text depends on is refused", () => {
+test("refuses to change a YAML value that an alias in the text depends on", () => {
   const shared = openDocument("yaml", "a: &x {b: 1, d: 1}\nc: *x\n");
   expect(shared.delete(["a"])).toBeUndefined();
   expect(shared.set(["a", "b"], 2)).toBeUndefined();
@@ -220,7 +220,7 @@ test("a change that another part of a YAML text depends on is refused", () => {
   expect(shared.set(["c"], 2)?.render()).toBe("a: &x {b: 1, d: 1}\nc: 2\n");
 });
 
-test("lists of tables, dotted keys and items of blocks", () => {
+test("edits TOML arrays of tables, dotted TOML keys and items of YAML lists", () => {
   const toml = openDocument("toml", '[[jobs]]\nname = "a"\n[jobs.env]\nX = 1\n\n[other]\nz.y = 1\n');
   expect(toml.append(["jobs"], { name: "b" })?.render()).toBe(
     '[[jobs]]\nname = "a"\n[jobs.env]\nX = 1\n\n[[jobs]]\nname = "b"\n\n[other]\nz.y = 1\n',

@@ -37,7 +37,7 @@ http_headers = { "X-A" = "1", "X-B" = "2" }
 model = "mini"
 `;
 
-test("positions, also of what is written in several places", () => {
+test("finds the ranges of values, also of tables that are in several places", () => {
   const at = (path: (string | number)[]): string | undefined => {
     const range = openDocument("toml", CONFIG).rangeOf(path);
     return range === undefined ? undefined : CONFIG.slice(range.start, range.end);
@@ -64,7 +64,7 @@ const value = fc.oneof(
 );
 const table = fc.dictionary(key, value, { maxKeys: 4 });
 
-test("values are written as they are read", () => {
+test("reads back the values that it writes", () => {
   fc.assert(
     fc.property(value, (one) => {
       expect(JSON.parse(JSON.stringify(parse(`x = ${toTomlValue(one)}\n`)["x"]))).toEqual(
@@ -74,7 +74,7 @@ test("values are written as they are read", () => {
   );
 });
 
-test("any value at any place can be set and removed, and nothing else changes", () => {
+test("sets and removes any value at any place, and changes nothing else", () => {
   const comment = fc.stringMatching(/^[ -~]{0,10}$/);
   fc.assert(
     fc.property(

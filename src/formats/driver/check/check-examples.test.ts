@@ -1,4 +1,4 @@
-// Examples that contradict their own contract, told with the place in its file.
+// Examples that contradict their own contract are reported with their position in the file.
 
 import { expect, test } from "vitest";
 import type { Contract } from "../../../model/index.ts";
@@ -25,13 +25,13 @@ const check = async (...examples: string[]): Promise<(string | number | undefine
   return found.map(({ severity, line, path, message }) => [severity, line, path, message]);
 };
 
-test("right ones are let be, with defaults as a call has them", async () => {
+test("accepts examples that match, and applies defaults as a call does", async () => {
   expect(
     await check("{ name: a, input: { path: x }, output: y }", "{ name: b, input: { path: x } }"),
   ).toEqual([]);
 });
 
-test("wrong ones are errors, each where it is wrong", async () => {
+test("reports each example that does not match, with its position", async () => {
   expect(
     await check(
       "{ name: good, input: { path: x } }",
@@ -46,7 +46,7 @@ test("wrong ones are errors, each where it is wrong", async () => {
   ]);
 });
 
-test("a contract without examples has none to check", async () => {
+test("accepts a contract without examples", async () => {
   const text = file().replace("examples:\n", "");
   expect(await checkExamples(parseTool(text, "TOOL.md").contract as Contract, text)).toEqual([]);
 });

@@ -19,7 +19,7 @@ function read(...parts: string[]): Driver {
   return driver;
 }
 
-test("a relative program is one of the workspace, or else one beside the driver", async () => {
+test("resolves a relative program in the workspace first, then in the folder of the driver", async () => {
   const workspace = await mkdtemp(join(tmpdir(), "portolan-program-"));
   onTestFinished(() => rm(workspace, { recursive: true }));
   const own = join(workspace, ".drivers", "demo-mcp");
@@ -35,44 +35,44 @@ test("a relative program is one of the workspace, or else one beside the driver"
   expect(commandOf("./bin/both")).toMatchObject({ command: join(workspace, "bin/both") });
   expect(commandOf("./bin/own")).toMatchObject({ command: join(own, "bin/own") });
   expect(commandOf("../../bin/both")).toMatchObject({ command: join(workspace, "bin/both") });
-  // The program is not built yet: the workspace is where it is expected.
+  // The program does not exist yet, for example before a build: then the path is one of the workspace.
   expect(commandOf("./bin/neither")).toMatchObject({ command: join(workspace, "bin/neither") });
 });
 
-describe("the server is reached", () => {
+describe("the endpoint of the server", () => {
   test.each<[string, string, string, unknown]>([
     [
-      "as a program by name",
+      "a program by name",
       "kind: binary, path: mcp-demo",
       "stdio",
       { transport: "stdio", command: "mcp-demo" },
     ],
     [
-      "as a program by path",
+      "a program by path",
       "kind: binary, path: /opt/mcp-demo, args: [-v, 1], env: { A: b }",
       "stdio",
       { transport: "stdio", command: "/opt/mcp-demo", args: ["-v", "1"], env: { A: "b" } },
     ],
     [
-      "as a program beside the file",
+      "a program beside the file",
       "kind: binary, path: ./bin/demo",
       "stdio",
       { transport: "stdio", command: resolve(FOLDER, "bin/demo") },
     ],
     [
-      "as a program in a folder beside the file",
+      "a program in a folder beside the file",
       "kind: binary, path: bin/demo",
       "stdio",
       { transport: "stdio", command: resolve(FOLDER, "bin/demo") },
     ],
     [
-      "as a package",
+      "a package",
       "kind: npm, package: '@a/b@1.2.3', args: [/w]",
       "stdio",
       { transport: "stdio", kind: "npm", package: "@a/b@1.2.3", args: ["/w"] },
     ],
     [
-      "as a container",
+      "a container",
       "kind: docker, image: 'a/b:1', args: [c], env: { URL: '${secrets.POSTGRES_URL}', B: 1 }",
       "stdio",
       {
@@ -84,7 +84,7 @@ describe("the server is reached", () => {
       },
     ],
     [
-      "as a container that serves HTTP",
+      "a container that serves HTTP",
       "kind: docker, image: a",
       "http",
       {
@@ -94,7 +94,7 @@ describe("the server is reached", () => {
       },
     ],
     [
-      "as a container with a port and a path",
+      "a container with a port and a path",
       "kind: docker, image: a, port: 3000, path: /v1/mcp",
       "http",
       {
@@ -104,43 +104,43 @@ describe("the server is reached", () => {
       },
     ],
     [
-      "elsewhere",
+      "a remote server",
       "kind: remote, url: 'https://mcp.example.com/v1'",
       "sse",
       { transport: "sse", url: "https://mcp.example.com/v1" },
     ],
     [
-      "on this machine, without TLS",
+      "a local server, without TLS",
       "kind: remote, url: 'http://localhost:8000/mcp'",
       "http",
       { transport: "http", url: "http://localhost:8000/mcp" },
     ],
     [
-      "on this machine, by address",
+      "a local server, by address",
       "kind: remote, url: 'http://[::1]:8000/mcp'",
       "http",
       { transport: "http", url: "http://[::1]:8000/mcp" },
     ],
     [
-      "elsewhere, with headers",
+      "a remote server, with headers",
       "kind: remote, url: 'https://a.b', headers: { X-Key: '${secrets.A_KEY}', X-Plain: c }",
       "http",
       { transport: "http", url: "https://a.b", headers: { "X-Key": "${secrets.A_KEY}", "X-Plain": "c" } },
     ],
     [
-      "elsewhere, with a bearer token",
+      "a remote server, with a bearer token",
       "kind: remote, url: 'https://a.b', auth: { token: '${secrets.A_KEY}' }",
       "http",
       { transport: "http", url: "https://a.b", headers: { Authorization: "Bearer ${secrets.A_KEY}" } },
     ],
     [
-      "elsewhere, with a header of its own",
+      "a remote server, with a header of its own",
       "kind: remote, url: 'https://a.b', auth: { header: X-Api-Key, key: '${secrets.A_KEY}' }",
       "http",
       { transport: "http", url: "https://a.b", headers: { "X-Api-Key": "${secrets.A_KEY}" } },
     ],
     [
-      "elsewhere, with a client of OAuth",
+      "a remote server, with a client of OAuth",
       "kind: remote, url: 'https://a.b', auth: { client_id: c, client_secret: '${secrets.A_KEY}', scopes: [d] }",
       "http",
       {
@@ -148,13 +148,13 @@ describe("the server is reached", () => {
         auth: { clientId: "c", clientSecret: "${secrets.A_KEY}", scopes: ["d"] },
       },
     ],
-  ])("%s", (_, block, transport, endpoint) => {
+  ])("is read for %s", (_, block, transport, endpoint) => {
     const url = /url: '([^']+)'/.exec(block)?.[1];
     const network = url === undefined ? [] : [`network: { egress: ['${new URL(url).host}'] }`];
     expect(read(`server: { ${block} }`, `transport: ${transport}`, ...network).endpoint).toEqual(endpoint);
   });
 
-  test("with the only secret of the driver as a bearer token, unless it says otherwise", () => {
+  test("uses the driver's only secret as a bearer token, unless the driver sets headers", () => {
     const endpoint = (block: string, env: string): unknown =>
       read(
         `server: { kind: remote, url: 'https://a.b'${block} }`,
@@ -172,10 +172,10 @@ describe("the server is reached", () => {
   });
 });
 
-describe("the program is", () => {
-  test("kept from the network when nothing is said", () => {
+describe("launch settings", () => {
+  test("deny all network access by default", () => {
     expect(read(NPM).launch).toEqual({ sandbox: { network: [] } });
-    // Asked for, and decided elsewhere.
+    // The driver can request the mode; the host decides.
     expect(read(NPM, "sandbox: { mode: warn }").launch).toEqual({
       sandbox: { network: [] },
       askedMode: "warn",
@@ -183,17 +183,17 @@ describe("the program is", () => {
     expect(read(NPM, "sandbox: { mode: enforce }").launch).toEqual({ sandbox: { network: [] } });
   });
 
-  test("not there for a remote server", () => {
+  test("contain only the network rule for a remote server", () => {
     const remote = ["server: { kind: remote, url: 'https://a.b' }", "transport: http"];
     expect(read(...remote, "network: { egress: [a.b] }").launch).toEqual({ sandbox: { network: ["a.b"] } });
   });
 
-  test("allowed the hosts that are named", () => {
+  test("allow the hosts in network.egress", () => {
     const { launch } = read(NPM, "network: { egress: [api.example.com, '*.example.org', 'db.local:5432'] }");
     expect(launch.sandbox?.network).toEqual(["api.example.com", "*.example.org", "db.local:5432"]);
   });
 
-  test("sandboxed in the words of command-line drivers", () => {
+  test("read the sandbox keys of command-line drivers", () => {
     const { launch } = read(
       NPM,
       "sandbox:",
@@ -219,11 +219,11 @@ describe("the program is", () => {
     ["{ allow: [git], spawn: true }", { allow: ["git"], spawn: true }],
     ["{ allow: [git] }", { allow: ["git"] }],
     ["{ spawn: false }", { spawn: false }],
-  ])("allowed programs: %s", (exec, expected) => {
+  ])("read exec: %s", (exec, expected) => {
     expect(read(NPM, `sandbox: { exec: ${exec} }`).launch.sandbox?.exec).toEqual(expected);
   });
 
-  test("installed in these ways", () => {
+  test("read the methods of install", () => {
     const hash = "a".repeat(64);
     const { launch } = read(
       NPM,
@@ -243,13 +243,13 @@ describe("the program is", () => {
     ]);
   });
 
-  test("for these machines", () => {
+  test("read os and arch of requires", () => {
     const { launch } = read(NPM, "requires: { os: [windows, linux], arch: [x86, arm64] }");
     expect(launch.requires).toEqual({ os: ["win32", "linux"], arch: ["ia32", "arm64"] });
   });
 });
 
-test("the rest of its fields", () => {
+test("reads the other fields of a driver", () => {
   const driver = read(
     NPM,
     "protocol_version: 2025-06-18",
@@ -293,12 +293,12 @@ test("the rest of its fields", () => {
   expect(driver.auth?.refresh).not.toHaveProperty("command");
 });
 
-describe("a server.json beside it", () => {
+describe("a server.json in the driver's folder", () => {
   const parse = (head: string, text: string): ReturnType<typeof parseDriver> =>
     parseDriver(`---\n${HEAD}\n${ONE}\n${head}\n---\n`, FILE, { serverJson: { text, file: "server.json" } });
 
   test.each(['{"kind": "npm", "package": "a"}', '{"server": {"kind": "npm", "package": "a"}}'])(
-    "has the server: %s",
+    "provides the server: %s",
     (text) => {
       const { driver, diagnostics } = parse("transport: stdio", text);
       expect(diagnostics).toEqual([]);
@@ -306,7 +306,7 @@ describe("a server.json beside it", () => {
     },
   );
 
-  test("is not read when the frontmatter has one", () => {
+  test("is not read if the frontmatter has a server", () => {
     const { driver, diagnostics } = parse(NPM, "{ broken");
     expect(driver?.server).toMatchObject({ package: "demo" });
     expect(diagnostics).toMatchObject([
@@ -320,14 +320,14 @@ describe("a server.json beside it", () => {
     ['{"name": "io.example/a", "packages": []}', "does not name the MCP server"],
     ['{"kind": "npm"}', "package is missing"],
     ['{"kind": "npm", "package": "a", "args": ["${HOME}"]}', "reference"],
-  ])("with a problem: %s", (text, message) => {
+  ])("is refused: %s", (text, message) => {
     const { driver, diagnostics } = parse("transport: stdio", text);
     expect(driver).toBeUndefined();
     expect(diagnostics).toMatchObject([{ file: "server.json", message: expect.stringContaining(message) }]);
   });
 });
 
-test("a secret among the arguments, or in the path or query of an address, is used and noted", () => {
+test("a secret in the arguments or in the path or query of a URL is used, with a note", () => {
   const read = (server: string, transport: string) =>
     parseDriver(
       `---\n${[HEAD, ONE, `server: { ${server} }`, `transport: ${transport}`, "network: { egress: [a.b] }"].join("\n")}\n---\n`,
@@ -353,7 +353,7 @@ test.each([
   "https:\\\\${secrets.A}/mcp",
   "https://a.b#${secrets.A}",
   "${secrets.A}",
-])("no secret decides about the host of an address: %s", (url) => {
+])("refuses a secret in or before the host of a URL: %s", (url) => {
   const server = `server: { kind: remote, url: "${url}" }`;
   const lines = [HEAD, ONE, server, "transport: http", "network: { egress: [a.b] }"];
   const { driver, diagnostics } = parseDriver(`---\n${lines.join("\n")}\n---\n`, FILE);

@@ -1,4 +1,4 @@
-// Frontmatter: where it begins and ends, and that every place is the one in the file.
+// Frontmatter: its start and end, and positions that are those of the file.
 
 import { describe, expect, test } from "vitest";
 import { entryOf, nodeAt, toPlain } from "../../document/index.ts";
@@ -9,7 +9,7 @@ const plain = (text: string): unknown => {
   return { value: root && toPlain(root), body, problems: diagnostics.map(({ message }) => message) };
 };
 
-describe("is read", () => {
+describe("valid frontmatter", () => {
   test.each<[string, string, string]>([
     ["with a body", "---\na: 1\n---\nText\n", "Text\n"],
     ["with a line between", "---\na: 1\n---\n\n# Title\n---\nmore", "\n# Title\n---\nmore"],
@@ -22,14 +22,14 @@ describe("is read", () => {
     expect(plain(text)).toEqual({ value: { a: 1 }, body, problems: [] });
   });
 
-  test("with lines and columns of the file", () => {
+  test("keeps the lines and columns of the file", () => {
     const { root } = readFrontmatter("\uFEFF---\r\na: 1\r\nb:\r\n  - c: x\r\n---\r\n", "f.md");
     expect(entryOf(root, "a")).toMatchObject({ line: 2, column: 1 });
     expect(nodeAt(root, "b", 0, "c")).toMatchObject({ line: 4, column: 8, path: ["b", 0, "c"] });
   });
 });
 
-describe("is refused", () => {
+describe("invalid frontmatter", () => {
   test.each<[string, string, string]>([
     ["an empty file", "", "there is no frontmatter"],
     ["only text", "# Title\n", "there is no frontmatter"],
@@ -54,7 +54,7 @@ describe("is refused", () => {
     );
   });
 
-  test("with the line of the file", () => {
+  test("is reported with the line of the file", () => {
     const { diagnostics } = readFrontmatter("---\na: 1\nb: [1\n---\n", "f.md");
     expect(diagnostics[0]?.line).toBeGreaterThanOrEqual(3);
   });

@@ -1,4 +1,4 @@
-// Inventories of secrets: who may have what, by which names, and never a value.
+// SECRETS.md: the entries with their grants and names; a value in the file is refused.
 
 import { describe, expect, test } from "vitest";
 import { Diagnostics, readYaml } from "../../document/index.ts";
@@ -15,7 +15,7 @@ import {
 const entry = (slug: string, more = ""): string => `  - { slug: ${slug}, name: N, description: d${more} }`;
 const file = (...entries: string[]): string => `---\nsecrets:\n${entries.join("\n")}\n---\n`;
 
-test("an entry becomes this", () => {
+test("reads every field of an entry", () => {
   const text = `---
 secrets:
   - slug: stripe-api-key
@@ -58,31 +58,34 @@ secrets:
   });
 });
 
-describe("a value is refused and not repeated", () => {
-  test.each(["value", "plaintext", "ciphertext", "secret", "data", "key", "token", "Value"])("%s", (key) => {
-    for (const more of [
-      `, ${key}: hunter2`,
-      `, metadata: { deep: [{ ${key}: hunter2 }] }`,
-      `, access: { bind: [{ tool: a, ${key}: hunter2 }] }`,
-      `, audit: { ${key}: { a: hunter2 } }`,
-    ]) {
-      const { secrets, diagnostics } = parseSecrets(file(entry("aa", more), entry("bb")), "SECRETS.md");
-      expect(secrets.map(({ slug }) => slug)).toEqual(["bb"]);
-      expect(diagnostics).toMatchObject([
-        { severity: "error", message: expect.stringContaining("could contain a secret") },
-      ]);
-      expect(JSON.stringify(diagnostics)).not.toContain("hunter2");
-    }
-  });
+describe("a secret value in the file", () => {
+  test.each(["value", "plaintext", "ciphertext", "secret", "data", "key", "token", "Value"])(
+    "under the key %s is refused and not repeated",
+    (key) => {
+      for (const more of [
+        `, ${key}: hunter2`,
+        `, metadata: { deep: [{ ${key}: hunter2 }] }`,
+        `, access: { bind: [{ tool: a, ${key}: hunter2 }] }`,
+        `, audit: { ${key}: { a: hunter2 } }`,
+      ]) {
+        const { secrets, diagnostics } = parseSecrets(file(entry("aa", more), entry("bb")), "SECRETS.md");
+        expect(secrets.map(({ slug }) => slug)).toEqual(["bb"]);
+        expect(diagnostics).toMatchObject([
+          { severity: "error", message: expect.stringContaining("could contain a secret") },
+        ]);
+        expect(JSON.stringify(diagnostics)).not.toContain("hunter2");
+      }
+    },
+  );
 
-  test("also an address with a password", () => {
+  test("in the address of a backend is refused and not repeated", () => {
     const { diagnostics } = parseSecrets(file(entry("aa", ", backend: 'user:hunter2@host'")), "SECRETS.md");
     expect(diagnostics).toMatchObject([{ message: "secrets[0].backend is not an address" }]);
     expect(JSON.stringify(diagnostics)).not.toContain("hunter2");
   });
 });
 
-describe("is refused", () => {
+describe("refused inventories", () => {
   test.each<[string, string, string]>([
     ["an empty inventory", "---\nsecrets: []\n---\n", "secrets is empty"],
     [
@@ -135,20 +138,20 @@ test.each([
     "ignores this entry",
   ],
   ["two dashes", file(entry("a--b")), "two dashes"],
-])("told, and kept: %s", (_, text, message) => {
+])("warns about %s and keeps the entry", (_, text, message) => {
   const { secrets, diagnostics } = parseSecrets(text, "SECRETS.md");
   expect(secrets).toHaveLength(1);
   expect(diagnostics).toMatchObject([{ severity: "warning", message: expect.stringContaining(message) }]);
 });
 
-describe("names", () => {
-  test("of a variable and of a slug", () => {
+describe("names of secrets", () => {
+  test("are converted between environment variables and slugs", () => {
     expect(slugOfEnv("STRIPE_API_KEY")).toBe("stripe-api-key");
     expect(envOfSlug("stripe-api-key")).toBe("STRIPE_API_KEY");
     expect(envOfSlug("billing/api-key")).toBeUndefined();
   });
 
-  test("find a secret: the one that says so, else by its slug", () => {
+  test("find a secret by its bindings, or else by its slug", () => {
     const { secrets } = parseSecrets(
       file(entry("api-key"), entry("billing/key-a", ", metadata: { bindings: { env: [OTHER] } }")),
       "SECRETS.md",
@@ -159,7 +162,7 @@ describe("names", () => {
   });
 });
 
-test("several inventories become one", () => {
+test("mergeSecrets combines several inventories and reports duplicates", () => {
   const read = (slug: string, name: string): ReturnType<typeof parseSecrets>["secrets"] =>
     parseSecrets(file(entry(slug, `, metadata: { bindings: { env: [${name}] } }`)), `${name}.md`).secrets;
   const merged = mergeSecrets([read("aa", "X"), read("bb", "Y"), read("aa", "Z"), read("cc", "BB")]);
@@ -170,7 +173,7 @@ test("several inventories become one", () => {
   ]);
 });
 
-test("consumers say where a variable comes from", () => {
+test("readConsumers reads the source of each variable, and refuses plain-text secrets", () => {
   const { root } = readYaml(
     "A: { vault: stripe-api-key }\nB: { oauth: github }\nC: { value: eu }\nd: { vault: aa }\nE: { vault: aa, value: hunter2 }\nF: { vault: NO }\nG: text\nH: { value: 1 }",
     "f.yaml",
@@ -185,8 +188,8 @@ test("consumers say where a variable comes from", () => {
   expect(JSON.stringify(problems.sorted())).not.toContain("hunter2");
 });
 
-describe("a skill", () => {
-  test("has a name, a description and perhaps a title", () => {
+describe("a SKILL.md", () => {
+  test("has a name, a description and an optional title", () => {
     const head = "name: summarize\ndescription: d\n";
     const title = { name: "summarize", description: "d", title: "T" };
     expect(parseSkill(`---\n${head}---\n`, "SKILL.md")).toEqual({
@@ -200,7 +203,7 @@ describe("a skill", () => {
   });
 
   test.each(["name: A b\ndescription: d", "name: a", `name: a\ndescription: ${"x".repeat(1_025)}`])(
-    "not: %s",
+    "is refused with: %s",
     (head) => {
       const { skill, diagnostics } = parseSkill(`---\n${head}\n---\n`, "SKILL.md");
       expect(skill).toBeUndefined();

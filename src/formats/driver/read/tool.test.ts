@@ -8,7 +8,7 @@ const HEAD = "name: Read\nid: fs-read\ndescription: Reads.\nversion: 1.0.0";
 const IO = "inputs: { type: object, properties: { path: { type: string } } }\noutputs: { type: object }";
 const file = (...parts: string[]): string => `---\n${parts.join("\n")}\n---\n# Read\n`;
 
-test("says little, and has defaults for the rest", () => {
+test("reads a minimal TOOL.md and applies defaults", () => {
   expect(parseTool(file(HEAD, IO), "TOOL.md")).toEqual({
     diagnostics: [],
     contract: {
@@ -34,7 +34,7 @@ test("says little, and has defaults for the rest", () => {
   });
 });
 
-test("says everything", () => {
+test("reads every field of a TOOL.md", () => {
   const { contract, diagnostics } = parseTool(
     file(
       HEAD,
@@ -83,7 +83,7 @@ test("says everything", () => {
   expect(contract?.examples[1]).not.toHaveProperty("output");
 });
 
-describe("is refused", () => {
+describe("refused contracts", () => {
   const deep = `${"{ not: ".repeat(70)}{}${" }".repeat(70)}`;
   const wide = `{ anyOf: [${Array.from({ length: 5_100 }, () => "{}").join(", ")}] }`;
 
@@ -192,7 +192,7 @@ describe("is refused", () => {
   });
 });
 
-test("a schema may contain itself", () => {
+test("accepts a recursive schema", () => {
   const tree =
     "{ type: object, properties: { inner: { $ref: '#' }, all: { type: array, items: { $ref: '#/$defs/a' } } }, $defs: { a: { properties: { a: { $ref: '#/$defs/a' } } } } }";
   expect(parseTool(file(HEAD, `inputs: ${tree}`, "outputs: {}"), "TOOL.md").diagnostics).toEqual([]);
@@ -201,7 +201,7 @@ test("a schema may contain itself", () => {
 test.each([
   "https://agentproto.sh/docs/aip-27/REF.schema.json",
   "https://agentproto.dev/schemas/aip-27/REF.schema.json",
-])("the public schema of references is known without a network: %s", async (address) => {
+])("resolves the public schema of references without network access: %s", async (address) => {
   const inputs = `inputs: { type: object, properties: { from: { $ref: '${address}' }, $ref: { const: '${address}' } }, required: [from] }`;
   const { contract, diagnostics } = parseTool(file(HEAD, inputs, "outputs: {}"), "TOOL.md");
   expect(diagnostics).toEqual([]);
@@ -218,7 +218,7 @@ test.each([
   expect(accepts({ kind: "github", owner: "a" })).toBe(false);
 });
 
-test("parts of the public schema of inputs and outputs are known, too", async () => {
+test("resolves parts of the public schema of inputs and outputs", async () => {
   const files = "{ $ref: 'https://agentproto.sh/schemas/aip-16/IO.schema.json#/$defs/inputsFiles' }";
   const { contract } = parseTool(file(HEAD, "inputs: { type: object }", `outputs: ${files}`), "TOOL.md");
   const validator = await createValidator(contract?.outputs);

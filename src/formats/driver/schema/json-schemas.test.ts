@@ -1,4 +1,4 @@
-// The committed JSON Schemas are those of the formats. This writes them anew:
+// The committed JSON Schemas equal the schemas of the formats. This command writes them again:
 // PORTOLAN_WRITE_SCHEMAS=1 npx vitest run src/formats/driver/schema/json-schemas.test.ts && npx oxfmt schemas
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -13,13 +13,13 @@ const WRITE = process.env.PORTOLAN_WRITE_SCHEMAS === "1";
 const place = (name: string): URL => new URL(`../../../../schemas/${name}`, import.meta.url);
 
 describe.each(Object.entries(driverSchemas()))("schemas/%s", (name, schema) => {
-  test("is what the schemas say", () => {
+  test("equals the generated JSON Schema", () => {
     if (WRITE) writeFileSync(place(name), `${JSON.stringify(schema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(place(name), "utf8"))).toEqual(JSON.parse(JSON.stringify(schema)));
   });
 });
 
-test("a driver's sandbox has every rule of a server's sandbox, without the backend", () => {
+test("the sandbox of a driver has every rule of a server's sandbox except backend", () => {
   const [driver, server] = [driverSchemas()["driver.schema.json"], SANDBOX_BLOCK.toJsonSchema()];
   const rules = (schema: JsonSchemaObject | undefined): string[] => Object.keys(schema?.properties ?? {});
   const own = new Set(rules((driver?.properties as Record<string, JsonSchemaObject> | undefined)?.sandbox));
@@ -71,7 +71,7 @@ test.each<[string, string, boolean]>([
   ["secrets", `{secrets: [{${secret}, access: {bind: [{tool: a, role: b}]}}]}`, false],
   ["secrets", `{secrets: [{${secret}, exposures: [{kind: env, name: A, field: b}]}]}`, true],
   ["secrets", `{secrets: []}`, false],
-])("%s, case %#", async (name, text, valid) => {
+])("the %s schema accepts or refuses a document as the parser does, case %#", async (name, text, valid) => {
   const schema: unknown = JSON.parse(readFileSync(place(`${name}.schema.json`), "utf8"));
   const { root } = readYaml(text, "f.yaml");
   const validator = await createValidator(schema, { budgetMs: 20_000 });

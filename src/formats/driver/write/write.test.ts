@@ -1,4 +1,4 @@
-// Drivers and contracts of every kind are read as they were written.
+// Drivers and contracts of every kind are equal after writing and reading.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -15,7 +15,7 @@ import {
 
 const words = (pattern: RegExp, size = "-1"): fc.Arbitrary<string> =>
   fc.stringMatching(pattern, { size: size as "-1" });
-/** Texts with everything that YAML could take for something else. */
+/** Texts with everything that YAML could read as another type or as syntax. */
 const text = fc
   .oneof(
     fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }),
@@ -292,7 +292,7 @@ const driver: fc.Arbitrary<DriverDraft> = fc
     return { ...rest, ...reached, launch };
   });
 
-/** Without what is undefined, and without places. */
+/** Removes undefined values and positions. */
 function plain(value: unknown): unknown {
   return JSON.parse(
     JSON.stringify(value, (name, inner: unknown) =>
@@ -301,8 +301,8 @@ function plain(value: unknown): unknown {
   );
 }
 
-describe("written and read", () => {
-  test("a contract is the same", () => {
+describe("writing and reading back", () => {
+  test("gives the same contract", () => {
     fc.assert(
       fc.property(contract, (draft) => {
         const { contract: read, diagnostics } = parseTool(writeTool(draft), "TOOL.md");
@@ -313,7 +313,7 @@ describe("written and read", () => {
     );
   });
 
-  test("a driver is the same, and so is the text of what was read", () => {
+  test("gives the same driver, and writing it again gives the same text", () => {
     fc.assert(
       fc.property(driver, (draft) => {
         const written = writeDriver(draft);
@@ -327,7 +327,7 @@ describe("written and read", () => {
   });
 });
 
-test("a small driver is written as a person would", () => {
+test("writes a small driver as readable YAML", () => {
   const written = writeDriver({
     id: "filesystem-mcp",
     name: "Filesystem MCP",

@@ -15,7 +15,7 @@ tools:
   return parseMcpfile(text, "m.yaml").diagnostics.map(({ message }) => message);
 }
 
-test("names of placeholders are checked although the command cannot be split into words", () => {
+test("checks placeholder names also if the command cannot be split into words", () => {
   expect(
     messages(
       'command: "x {zz} | {name}", templateVariables: {name: {property: nope, format: "{name}", omitIfFalse: 3}}',
@@ -28,7 +28,7 @@ test("names of placeholders are checked although the command cannot be split int
   ]);
 });
 
-test("names of placeholders are checked although one may not stand where it stands", () => {
+test("checks placeholder names also if a placeholder is in an invalid position", () => {
   expect(messages("command: 'x \\{name} {zz}', shell: true")).toEqual([
     "a placeholder cannot follow directly after a backslash",
     '"{zz}" is not a property of the inputSchema',

@@ -3,7 +3,7 @@ import type { Invocation } from "../../../model/index.ts";
 import { parseMcpfile } from "./parse.ts";
 import { renderTemplate, renderWords } from "../write/render.ts";
 
-/** The bases start at line 5, column 3; the invocation stands at line 30. */
+/** The bases start at line 5, column 3; the invocation is at line 30. */
 function file(bases: readonly string[], invocation: string): string {
   const head = [
     "mcpFileVersion: 0.1.1",
@@ -35,7 +35,7 @@ function invocation(text: string): Invocation | undefined {
 
 const API = ["api: {http: {method: GET, url: 'https://a.example', headers: {A: a, B: b}, query: [x]}}"];
 
-test("texts are put together, maps merged, lists appended", () => {
+test("extend concatenates strings, merges maps and appends to lists", () => {
   const found = invocation(
     file(API, "{from: api, extend: {url: '/{x}', headers: {B: c, C: d}, query: [x]}}"),
   );
@@ -49,7 +49,7 @@ test("texts are put together, maps merged, lists appended", () => {
   expect(found.query).toEqual(["x", "x"]);
 });
 
-test("override replaces", () => {
+test("override replaces values", () => {
   const found = invocation(
     file(API, "{from: api, override: {method: POST, headers: {Z: z}, url: 'https://b.example/'}}"),
   );
@@ -61,20 +61,20 @@ test("override replaces", () => {
   });
 });
 
-test.each(["[A]", "{A: ''}", "{A: whatever}"])("remove takes keys away, named as %s", (names) => {
+test.each(["[A]", "{A: ''}", "{A: whatever}"])("remove deletes the headers in %s", (names) => {
   expect(invocation(file(API, `{from: api, remove: {headers: ${names}, query: [x]}}`))).toMatchObject({
     headers: [{ name: "B" }],
     query: [],
   });
 });
 
-test("a text that is removed is gone", () => {
+test("remove deletes a string", () => {
   expect(problems(file(API, "{from: api, remove: {url: any}}"))).toEqual([
     "30:25 url is missing in tools[0].invocation.extends",
   ]);
 });
 
-test("a base may be a part, and may extend another", () => {
+test("a base can be incomplete, and can extend another base", () => {
   const bases = [
     "git: {cli: {command: git}}",
     "log: {extends: {from: git, extend: {command: ' log', env: {A: '1'}}}}",
@@ -155,11 +155,11 @@ test.each<[string, readonly string[], string, string[]]>([
     "{from: api, extend: {url: '{x}'}}",
     ["30:51 the scheme, host and port of the url cannot contain a value of the call"],
   ],
-])("%s", (_, bases, how, expected) => {
+])("reports errors: %s", (_, bases, how, expected) => {
   expect(problems(file(bases, how))).toEqual(expected);
 });
 
-test("many tools on one large base end in a problem, not in a wait", () => {
+test("many tools that extend one large base give an error within seconds", () => {
   const bases = `  api: {http: {method: GET, url: "https://a.example/${"x".repeat(60_000)}"}}`;
   const tools = Array.from(
     { length: 5_000 },

@@ -24,7 +24,7 @@ const http = (fields: string): string =>
     `    invocation: {http: {${fields}}}`,
   ].join("\n");
 
-describe("http", () => {
+describe("HTTP invocations", () => {
   test.each<[string, string[]]>([
     ["method: get, url: 'https://a.example/{name}?x={on}#f'", []],
     ["method: DELETE, url: 'http://localhost:80/', body: json", []],
@@ -84,7 +84,7 @@ describe("http", () => {
       "method: GET, url: 'https://a.example', headers: {}",
       ['9:64 unknown key "headers" in servers[0].tools[0].invocation.http'],
     ],
-  ])("%s", (fields, expected) => {
+  ])("of version 0.0.1: %s", (fields, expected) => {
     expect(problems(http(fields))).toEqual(expected);
   });
 
@@ -139,7 +139,7 @@ describe("http", () => {
       "method: POST, url: 'https://a.example', bodyAsArray: true",
       ['8:63 unknown key "bodyAsArray" in tools[0].invocation.http'],
     ],
-  ])("later: %s", (fields, expected) => {
+  ])("of version 0.1.1: %s", (fields, expected) => {
     expect(problems(later(fields))).toEqual(expected);
   });
 
@@ -158,7 +158,7 @@ describe("http", () => {
       "method: GET, url: 'https://a.example', bodyRoot: name",
       ["9:62 bodyRoot needs a JSON body, which this GET request does not have"],
     ],
-  ])("from 0.2 on: %s", (fields, expected) => {
+  ])("of version 0.2: %s", (fields, expected) => {
     const head = "kind: MCPToolDefinitions\nschemaVersion: 0.2.0";
     expect(problems(later(fields).replace("mcpFileVersion: 0.1.1", head))).toEqual(expected);
   });
@@ -227,7 +227,7 @@ describe("prompts and resources", () => {
       `resourceTemplates: [{name: r, description: d, uriTemplate: 'a:{+b,c*}', inputSchema: {type: object, properties: {b: {}}}, invocation: {cli: {command: 'x {b}'}}}]`,
       ['4:60 "c" is not a property of the inputSchema'],
     ],
-  ])("%s", (_, lines, expected) => {
+  ])("report errors: %s", (_, lines, expected) => {
     expect(problems(later(lines))).toEqual(expected);
   });
 });

@@ -1,4 +1,4 @@
-// A command's sandbox inside of its file's: it takes away, and never adds.
+// The sandbox of a command can only narrow the sandbox of its file.
 
 import { expect, test } from "vitest";
 import type { SandboxConfig } from "../../../model/index.ts";
@@ -65,11 +65,11 @@ test.each<[string | undefined, string | undefined, SandboxConfig | undefined]>([
     { env: { pass: ["A"], set: { X: "a", Y: "b" } } },
   ],
   ["{ exec: { spawn: false } }", "{ exec: { allow: [git] } }", { exec: { spawn: false, allow: ["git"] } }],
-])("%s and %s", (file, command, sandbox) => {
+])("combines the sandbox of the file, %s, with that of the command, %s", (file, command, sandbox) => {
   const found = read(file, command);
   expect(found.problems).toEqual([]);
   expect(found.sandbox).toEqual(sandbox);
-  // Written again, and upgraded, it means the same.
+  // The file has the same meaning after it is written again and after an upgrade.
   const [server] = found.servers;
   if (server === undefined) throw new Error("no server");
   expect(parseMcpfile(renderMcpfile(server), "/files/mcpfile.yaml").servers).toEqual(found.servers);
@@ -98,14 +98,14 @@ test.each<[string, string, string]>([
   ["{ limits: { memory: 1KB } }", "{ limits: { memory: 2KB } }", "does not allow memory 2000"],
   ["{ limits: { niceness: 5 } }", "{ limits: { niceness: 1 } }", "does not allow niceness 1"],
   ["{ backend: docker }", "{ backend: srt }", "does not allow the backend srt"],
-])("%s cannot be widened by %s", (file, command, problem) => {
+])("the sandbox %s of the file cannot be widened by %s", (file, command, problem) => {
   const found = read(file, command);
   expect(found.problems).toHaveLength(1);
   expect(found.problems[0]).toContain(problem);
   expect(found.servers[0]?.tools).toEqual([]);
 });
 
-test("of 0.0.1 the server has it, and what extends a base is held to it", () => {
+test("in version 0.0.1 the server sets the sandbox, and a command that extends a base cannot widen it", () => {
   const old = parseMcpfile(
     'mcpFileVersion: 0.0.1\nservers: [{name: s, version: "1.0.0", sandbox: warn, tools: [{name: t, description: d, inputSchema: {type: object}, invocation: {cli: {command: ls}}}]}]\n',
     "/files/mcpfile.yaml",
@@ -132,7 +132,7 @@ tools:
   ]);
 });
 
-test("a request has no sandbox", () => {
+test("an HTTP invocation cannot have a sandbox", () => {
   const { diagnostics } = parseMcpfile(
     'kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: s\nversion: "1.0.0"\ntools:\n  - name: t\n    description: d\n    invocation: { http: { method: GET, url: "https://a.com", sandbox: off } }\n',
     "/files/mcpfile.yaml",

@@ -11,7 +11,7 @@ const path = (name: string): string =>
 const read = (name: string): ReturnType<typeof parseMcpfile> =>
   parseMcpfile(readFileSync(path(name), "utf8"), path(name));
 
-/** One line that says how a tool is carried out. */
+/** One line that describes the invocation of a tool. */
 function line(invocation: Invocation): string {
   if (invocation.kind === "http") return `${invocation.method} ${renderTemplate(invocation.url)}`;
   const name = ({ path }: { path: readonly string[] }): string => `=${path.join(".")}`;
@@ -25,8 +25,8 @@ const lines = (server: InvokedServer | undefined): Record<string, string> =>
     (server?.tools ?? []).map(({ definition, invocation }) => [definition.name, line(invocation)]),
   );
 
-describe("0.0.1", () => {
-  test("the complete example of the specification", () => {
+describe("mcpfile version 0.0.1", () => {
+  test("reads the complete example of the specification", () => {
     const { servers, diagnostics, version } = read("seed.yaml");
     expect(diagnostics).toEqual([]);
     expect(version).toBe("0.0.1");
@@ -86,11 +86,11 @@ describe("0.0.1", () => {
     'mcpFileVersion: "0.0.1"',
     "mcpFileVersion: 0.0.1\nservers: []",
     "mcpFileVersion: '0.0.1'\nservers:",
-  ])("the least: %j", (text) => {
+  ])("accepts a minimal file: %j", (text) => {
     expect(parseMcpfile(text, "f.yaml")).toMatchObject({ servers: [], diagnostics: [] });
   });
 
-  test("a server without tools, and a version that YAML reads as a number", () => {
+  test("reads a server without tools, and a version that YAML reads as a number", () => {
     const { servers, diagnostics } = parseMcpfile(
       "mcpFileVersion: 0.0.1\nservers:\n- name: a\n  version: 1.10",
       "f.yaml",
@@ -99,7 +99,7 @@ describe("0.0.1", () => {
     expect(diagnostics).toMatchObject([{ severity: "warning", line: 4, column: 12, server: "a" }]);
   });
 
-  test("$ before a placeholder is a $, and headers are a property like others", () => {
+  test("keeps $ before a placeholder, and treats headers as a normal property", () => {
     const [server] = parseMcpfile(
       `mcpFileVersion: 0.0.1
 servers:
@@ -124,7 +124,7 @@ servers:
     });
   });
 
-  test("the runtime and the scopes that were added later", () => {
+  test("reads the runtime and the scopes that later versions added", () => {
     const { entries, runtime, diagnostics } = parseMcpfile(
       `mcpFileVersion: 0.0.1
 servers:
@@ -151,9 +151,9 @@ servers:
   });
 });
 
-describe.each(["everything-0.1.yaml", "everything-0.2.yaml"])("%s", (name) => {
+describe.each(["everything-0.1.yaml", "everything-0.2.yaml"])("the complete example %s", (name) => {
   const isSecond = name.includes("0.2");
-  test("is read whole", () => {
+  test("is read with every field", () => {
     const { servers, diagnostics } = read(name);
     expect(diagnostics).toEqual([]);
     const [server] = servers;
@@ -218,14 +218,14 @@ describe.each(["everything-0.1.yaml", "everything-0.2.yaml"])("%s", (name) => {
   });
 });
 
-test("authorities of a runtime are those of the server, by absolute path", () => {
+test("resolves the certificate authorities of a runtime to absolute paths", () => {
   const [server] = read("everything-0.1.yaml").servers;
   const ca = path("ca.pem");
   expect(server?.clientTls).toEqual({ caCertFiles: [ca], insecureSkipVerify: false });
   expect(read("everything-0.2.yaml").servers[0]?.clientTls).toBeUndefined();
 });
 
-test("kind: MCPServerConfig", () => {
+test("reads the runtime of a file with kind: MCPServerConfig", () => {
   const { servers, config, runtime, diagnostics } = read("mcpserver.yaml");
   expect({ servers, diagnostics }).toEqual({ servers: [], diagnostics: [] });
   expect(config?.runtime).toEqual(runtime);
@@ -254,7 +254,7 @@ test("kind: MCPServerConfig", () => {
   });
 });
 
-test("a prompt may say its arguments as a list or as a schema", () => {
+test("reads the arguments of a prompt from a list or from a schema", () => {
   const { servers, diagnostics } = parseMcpfile(
     `kind: MCPToolDefinitions
 schemaVersion: 0.2.0
@@ -278,7 +278,7 @@ prompts:
   ]);
 });
 
-test("a tool that is wrong leaves the others in place", () => {
+test("an invalid tool does not remove the other tools", () => {
   const { servers, diagnostics } = parseMcpfile(
     `mcpFileVersion: 0.1.0
 name: a

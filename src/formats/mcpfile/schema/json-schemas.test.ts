@@ -1,4 +1,4 @@
-// The committed JSON Schemas are those of the formats. This writes them anew:
+// The committed JSON Schemas equal the schemas of the formats. This command writes them again:
 // PORTOLAN_WRITE_SCHEMAS=1 npx vitest run src/formats/mcpfile/schema/json-schemas.test.ts && npx oxfmt schemas
 
 import { readFileSync, writeFileSync } from "node:fs";
@@ -14,7 +14,7 @@ const fixture = (name: string): string =>
   readFileSync(new URL(`../../../../test/fixtures/mcpfiles/${name}`, import.meta.url), "utf8");
 
 describe.each(Object.entries(mcpfileSchemas()))("schemas/%s", (name, schema) => {
-  test("is what the schema says", () => {
+  test("equals the generated JSON Schema", () => {
     if (WRITE) writeFileSync(place(name), `${JSON.stringify(schema, null, 2)}\n`);
     expect(JSON.parse(readFileSync(place(name), "utf8"))).toEqual(JSON.parse(JSON.stringify(schema)));
   });
@@ -48,7 +48,7 @@ test.each<[string, string, boolean]>([
     "kind: MCPServerConfig\nschemaVersion: 0.2.0\nruntime: {transportProtocol: pigeon}",
     false,
   ],
-])("%s, case %#", async (name, text, valid) => {
+])("the %s schema accepts or refuses a document as the parser does, case %#", async (name, text, valid) => {
   const schema: unknown = JSON.parse(readFileSync(place(`${name}.schema.json`), "utf8"));
   const { root } = readYaml(text, "f.yaml");
   const validator = await createValidator(schema, { budgetMs: 20_000 });

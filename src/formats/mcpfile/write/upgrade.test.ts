@@ -28,7 +28,7 @@ servers:
     invocation: {cli: {command: ${JSON.stringify(command)}, templateVariables: ${variables}}}`;
 }
 
-/** Both readings, server by server. */
+/** The servers of the old file and of the upgraded file. */
 function bothWays(text: string, file: string): [readonly InvokedServer[], readonly InvokedServer[]] {
   const { files, diagnostics } = upgradeMcpfile(text, file);
   expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
@@ -36,14 +36,14 @@ function bothWays(text: string, file: string): [readonly InvokedServer[], readon
   return [parseMcpfile(text, file).servers, after];
 }
 
-describe("an upgraded file means the same", () => {
-  test.each(["seed.yaml", "everything-0.2.yaml"])("%s", (name) => {
+describe("an upgraded file has the same meaning", () => {
+  test.each(["seed.yaml", "everything-0.2.yaml"])("as the file %s", (name) => {
     const [before, after] = bothWays(readFileSync(path(name), "utf8"), path(name));
     expect(after).toEqual(before);
     expect(before.length).toBeGreaterThan(0);
   });
 
-  test("the runtime goes into a file of its own", () => {
+  test("and the runtime is in a separate file", () => {
     const file = path("everything-0.1.yaml");
     const text = readFileSync(file, "utf8");
     const { files } = upgradeMcpfile(text, file);
@@ -64,13 +64,13 @@ describe("an upgraded file means the same", () => {
     ['x {a} "{a}" {a}{b}', "{a: {format: \"'{x}'\"}}"],
     ["x {p.q}", "{}", "{p: {type: object, properties: {q: {type: string}}}}"],
     ["x {p.q}", "{}", "{p.q: {type: string}}"],
-  ])("%s %s", (command, variables, properties) => {
+  ])("for the command %s with templateVariables %s", (command, variables, properties) => {
     const [before, after] = bothWays(first(command, variables, properties), "f.yaml");
     expect(before[0]?.tools).toHaveLength(1);
     expect(after).toEqual(before);
   });
 
-  test("any words", () => {
+  test("for any words of a command", () => {
     const piece = fc.oneof(
       fc.constantFrom(
         "{a}",
@@ -111,7 +111,7 @@ describe("an upgraded file means the same", () => {
   });
 });
 
-test("what a file of 0.2.0 cannot say is told", () => {
+test("reports a file that version 0.2.0 cannot express", () => {
   const text = first("x {headers.a}", "{}", "{headers: {type: object, properties: {a: {type: string}}}}");
   expect(parseMcpfile(text, "f.yaml").diagnostics).toEqual([]);
   expect(upgradeMcpfile(text, "f.yaml")).toMatchObject({
@@ -128,14 +128,14 @@ test("what a file of 0.2.0 cannot say is told", () => {
   });
 });
 
-test("a file with errors is not upgraded", () => {
+test("does not upgrade a file with errors", () => {
   expect(upgradeMcpfile(first("x {c}"), "f.yaml")).toMatchObject({
     files: [],
     diagnostics: [{ severity: "error" }],
   });
 });
 
-test("the starter file has nothing to complain about, and survives being written anew", () => {
+test("the starter file has no diagnostics, and writing and reading it gives the same server", () => {
   const { servers, diagnostics } = parseMcpfile(MCPFILE_TEMPLATE, "/w/mcpfile.yaml");
   expect(diagnostics).toEqual([]);
   expect(servers[0]?.tools.map(({ definition }) => definition.name)).toEqual([

@@ -17,7 +17,7 @@ function parser(maxBytes = 1_000_000): { sse: SseParser; events: SseEvent[]; ove
 const clean = (line: string): string => Buffer.from(line).toString();
 
 describe("SseParser", () => {
-  it("gives the same events however the bytes are split and lines end", () => {
+  it("gives the same events for any split of the bytes and any line ends", () => {
     const text = fc
       .string({ unit: "binary", minLength: 1 })
       .filter((value) => !/[\r\n]/.test(value) && value !== "");
@@ -55,7 +55,7 @@ describe("SseParser", () => {
     expect(sse.retryMs).toBe(250);
   });
 
-  it("takes an event without data as a priming event only", () => {
+  it("uses an event without data only for its id and its retry time", () => {
     const { sse, events } = parser();
     sse.push(Buffer.from("id: 1\nretry: 500\ndata: \n\n"));
     expect(events).toEqual([]);
