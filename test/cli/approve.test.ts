@@ -1,4 +1,4 @@
-// `portolan approve` beside a running gateway: the list, the decisions, restarts, several gateways, and clients of every kind.
+// `portolan approve` with a running gateway: the list, decisions, restarts, several gateways, all kinds of clients.
 
 import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -93,7 +93,7 @@ describe("portolan approve", () => {
     expect(textOf(await call.answer())).toContain("denied");
   });
 
-  it("lists what waits, approves and denies it", async () => {
+  it("lists waiting calls, approves and denies them", async () => {
     const place = setUp([{ ...RULE[0], reason: "It changes files." }]);
     expect(await place.run("approve")).toMatchObject({ code: 3 });
     const served = await place.serve();
@@ -138,7 +138,7 @@ describe("portolan approve", () => {
     await place.run("approve", last.id, "--for", "10m");
     expect(textOf(await third.answer())).toBe("given");
     expect(textOf(await agent.ask("tools/call", CALL))).toBe("given");
-    // A client that does not name itself.
+    // This client sends no name.
     const { headers, body } = agent.request("tools/call", { ...CALL, arguments: { ...RESULT, other: 1 } });
     for (const key of Object.keys(body.params._meta))
       if (key.endsWith("clientInfo")) delete body.params._meta[key];
@@ -158,7 +158,7 @@ describe("portolan approve", () => {
   });
 
   it(
-    "-f shows calls as they begin to wait, asks about each, and ends with Ctrl-C",
+    "-f shows calls when they begin to wait, asks about each, and ends with Ctrl-C",
     needs("a terminal"),
     async () => {
       const place = setUp(RULE);
@@ -170,7 +170,7 @@ describe("portolan approve", () => {
       const { id } = await place.firstWaiting();
       const shown = terminal(`cd ${place.cwd}; portolan approve -f`, 120, place.env);
       await shown.shows(`${id}: may main.give run?`);
-      // The first answer decides nothing.
+      // The preselected answer is "Decide later".
       await shown.shows("Decide later");
       shown.press(`${KEYS.down}${KEYS.enter}`);
       expect(textOf(await early.answer())).toBe("given");
@@ -179,7 +179,7 @@ describe("portolan approve", () => {
       await shown.shows("Deny this call");
       shown.press(`${KEYS.down}${KEYS.down}${KEYS.down}${KEYS.enter}`);
       expect(textOf(await denied.answer())).toContain("a person denied the call in the terminal");
-      // The end of a call that was left for later does not touch the question about the next call.
+      // The end of a call that the user skipped does not affect the question about the next call.
       const [deferred, next] = [agent.post("tools/call", CALL), await place.firstWaiting()];
       await shown.shows(`${next.id}: may main.give run?`);
       await shown.shows("● Decide later");
@@ -192,7 +192,7 @@ describe("portolan approve", () => {
       expect(textOf(await deferred.answer())).toContain("denied");
       shown.press(`${KEYS.down}${KEYS.enter}`);
       expect(textOf(await kept.answer())).toBe("given");
-      // Decided in another place.
+      // Another process decides about this call.
       const third = agent.post("tools/call", CALL);
       await shown.shows("Deny this call");
       const elsewhere = await place.firstWaiting();
@@ -221,7 +221,7 @@ describe("portolan approve", () => {
     const before = await place.serve();
     new RawModern(before.url, { token: AGENT }).post("tools/call", CALL);
     const { id } = await place.firstWaiting();
-    // Killed: nothing can be stored at the end.
+    // SIGKILL: the gateway cannot store anything at its end.
     before.child.kill("SIGKILL");
     await before.ended;
     const after = await place.serve();
@@ -234,7 +234,7 @@ describe("portolan approve", () => {
     expect(place.ran()).toBe(1);
   });
 
-  it("decides about calls of a gateway on stdio, beside one on HTTP", async () => {
+  it("decides about calls of a gateway on stdio while another gateway runs on HTTP", async () => {
     const place = setUp(RULE);
     const http = await place.serve();
     const stdio = await place.serve("--stdio", "--standalone");
@@ -254,7 +254,7 @@ describe("portolan approve", () => {
     expect((await place.waiting()).map(({ caller }) => caller)).toEqual(["agent"]);
   });
 
-  it("a gateway that stops answers the calls that wait: they have not run, and wait again after the restart", async () => {
+  it("after a stop of the gateway, waiting calls have not run, and they wait again after the restart", async () => {
     const place = setUp(RULE);
     await place.serve();
     const called = place.run("call", "main.give", "--args", JSON.stringify(RESULT));
@@ -283,7 +283,7 @@ describe("portolan approve", () => {
     expect(place.ran()).toBe(0);
   });
 
-  it("portolan call beside the gateway waits like every other caller", async () => {
+  it("portolan call through the gateway waits for approval like other callers", async () => {
     const place = setUp([{ annotations: ["destructive"], callers: ["local"] }]);
     await place.serve();
     const called = place.run("call", "main.give", "--args", JSON.stringify(RESULT));

@@ -45,7 +45,7 @@ describe("list", () => {
     ["legacy", "2025-11-25"],
     ["modern", "2026-07-28"],
   ])(
-    "JSON of a %s server: who it is, everything that it offers, and how long it took",
+    "JSON of a %s server has its name, era, tools, prompts, resources, and duration",
     async (era, revision) => {
       const { code, out, err } = await portolan(["list", fixture(`--era=${era}`, "--instructions=Be kind.")]);
       expect({ code, err }).toEqual({ code: 0, err: "" });
@@ -81,7 +81,7 @@ describe("list", () => {
     },
   );
 
-  it("text: signatures, resources and prompts, in one column each, without colour and cuts", async () => {
+  it("text shows signatures, resources and prompts in one column, without colour or cuts", async () => {
     const { code, out, err } = await portolan(["list", EVERYTHING, "--text"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toMatch(
@@ -96,7 +96,7 @@ describe("list", () => {
     expect(out).not.toContain("\u001b");
   });
 
-  it("a malformed tool is left out and reported", async () => {
+  it("a malformed tool is left out, and reported", async () => {
     const { code, out } = await portolan(["list", fixture("--fault=odd-tools")]);
     expect(code).toBe(0);
     const listing = JSON.parse(out) as Listing;
@@ -114,7 +114,7 @@ describe("targets", () => {
     return [ran.code, server["transport"], server["era"]];
   };
 
-  it("a URL: both eras over HTTP, the fallback to SSE, WebSocket", async () => {
+  it("a URL: HTTP in both eras, the fallback to SSE, and WebSocket", async () => {
     const sse = await started(startSseServer());
     const ws = await started(startWsServer({ era: "modern" }));
     expect(await Promise.all([facts([legacy.url]), facts([modern.url])])).toEqual([
@@ -127,14 +127,14 @@ describe("targets", () => {
     ]);
   });
 
-  it("a quoted command, or the words after --, with options in front", async () => {
+  it("a quoted command, or the words after --, with options before it", async () => {
     const { command, args } = stdioCommand("--era=dual", "--name=it's a; 'name' | $HOME");
     expect(await facts([quoted([command, ...args]), "--era", "legacy"])).toEqual([0, "stdio", "legacy"]);
     const ran = await portolan(["call", "echo", "text=--json", "--text", "--", command, ...args]);
     expect(ran).toEqual({ code: 0, out: "--json\n", err: "" });
   });
 
-  it("a command gets its variables, folder and roots", async () => {
+  it("a command gets the variables, the folder and the roots of the options", async () => {
     const folder = temporaryFolder();
     const env = ["--env", "PORTOLAN_ONE=a=b", "--env", "PORTOLAN_TWO", "--cwd", folder];
     const seen = await portolan(["call", EVERYTHING, "get-env", ...env], {
@@ -146,7 +146,7 @@ describe("targets", () => {
     expect(JSON.parse(resultText(roots))).toMatchObject({ roots: [{ uri: pathToFileURL(folder).href }] });
   });
 
-  it("a URL gets its headers", async () => {
+  it("a URL gets the headers of the options", async () => {
     const server = await started(startHttpServer({ era: "modern" }));
     server.setFault("auth401:s3cret");
     const ran = await portolan([
@@ -161,7 +161,7 @@ describe("targets", () => {
   });
 });
 
-describe("arguments", () => {
+describe("arguments of call", () => {
   let folder: string;
   const given = async (words: string[], stdin?: string): Promise<unknown> =>
     JSON.parse(
@@ -173,7 +173,7 @@ describe("arguments", () => {
       ),
     );
 
-  it("key=value follows the schema; parts, JSON and files", async () => {
+  it("key=value is converted by the schema; nested keys, JSON and files work", async () => {
     folder = temporaryFolder();
     writeFileSync(join(folder, "query.txt"), "from a\nfile");
     writeFileSync(join(folder, "nested.json"), '{ "tenant": "json" }');
@@ -189,7 +189,7 @@ describe("arguments", () => {
     expect(files).toEqual({ region: "@eu", query: "from a\nfile", nested: { tenant: "json" } });
   });
 
-  it("--args, from the command line and from stdin, with key=value over it", async () => {
+  it("--args takes JSON from the command line or stdin, and key=value overrides it", async () => {
     folder = temporaryFolder();
     const [line, stdin] = await Promise.all([
       given(["with_header", "--args", '{"region":"eu","nested":{"tenant":"t"}}', "priority=2"]),
@@ -199,7 +199,7 @@ describe("arguments", () => {
     expect(stdin).toEqual({ region: "us", query: "Zürich 東京" });
   });
 
-  it("a call as it is written in code, and a signature pasted from list with values in it", async () => {
+  it("a call in code syntax, and a signature from list with values filled in, are accepted", async () => {
     folder = temporaryFolder();
     const listed = (await portolan(["list", modern.url, "--text"])).out;
     const signature = /function with_header\(.*/.exec(listed)?.[0] ?? "";
@@ -214,7 +214,7 @@ describe("arguments", () => {
     expect(positional).toEqual({ region: "eu", priority: 3, nested: { tenant: "t" } });
   });
 
-  it("a key given again and again is an array", async () => {
+  it("a key that is repeated becomes an array", async () => {
     folder = temporaryFolder();
     for (const name of ["a", "b"]) writeFileSync(join(folder, name), `text of ${name}`);
     const files = publicServer("@modelcontextprotocol/server-filesystem", folder);
@@ -225,7 +225,7 @@ describe("arguments", () => {
     expect(ran.out).toMatch(/text of a[^]*text of b/);
   });
 
-  it("every error in the arguments is reported at once, with a suggestion, and no tool is called", async () => {
+  it("all errors in the arguments are reported at once, with suggestions, and no tool is called", async () => {
     const before = { ...modern.stats.calls };
     const [tool, keys, types, prompt, files] = await Promise.all([
       portolan(["call", modern.url, "with_headr"]),
@@ -273,7 +273,7 @@ describe("arguments", () => {
 });
 
 describe("read and prompt", () => {
-  it("JSON is the result as the server sent it, text is for people", async () => {
+  it("JSON has the result as the server sent it, text is readable", async () => {
     const [json, text, template, prompt, filled] = await Promise.all([
       portolan(["read", legacy.url, "test://static-text"]),
       portolan(["read", legacy.url, "test://static-text", "--text"]),
@@ -317,7 +317,7 @@ describe("exit codes", () => {
     });
   });
 
-  it("5 when a login is needed, 4 without MCP, 3 when no server listens", async () => {
+  it("5 if a login is needed, 4 if the URL is no MCP server, 3 if no server listens", async () => {
     const server = await started(startHttpServer({ era: "legacy" }));
     server.setFault("auth401");
     const auth = await portolan(["list", server.url]);
@@ -335,7 +335,7 @@ describe("exit codes", () => {
     expect([nobody.code, envelope(nobody).code]).toEqual([3, "SERVER_START_FAILED"]);
   });
 
-  it("1 for a tool that reports a failure, whose result is still the output", async () => {
+  it("1 if a tool returns an error; the result is still printed", async () => {
     const [json, text] = await Promise.all([
       portolan(["call", modern.url, "fail", "message=no luck"]),
       portolan(["call", modern.url, "fail", "--text"]),
@@ -345,14 +345,14 @@ describe("exit codes", () => {
     expect(text).toEqual({ code: 1, out: "it failed\n", err: "error fail returned an error\n" });
   });
 
-  it("70 when the output cannot be written", needs("/dev/full"), () => {
+  it("70 if the output cannot be written", needs("/dev/full"), () => {
     const command = `${quoted([process.execPath, MAIN, "list", fixture()])} > /dev/full`;
     const { status, stderr } = spawnSync("sh", ["-c", command], { encoding: "utf8" });
     expect(status).toBe(70);
     expect(JSON.parse(stderr)).toMatchObject({ error: { message: expect.stringContaining("ENOSPC") } });
   });
 
-  it("the last stderr lines of a server that dies are part of the error, in both forms", async () => {
+  it("the error of a server that exits has its last stderr lines, as JSON and as text", async () => {
     const [json, text] = await Promise.all([
       portolan(["call", fixture(), "crash"]),
       portolan(["list", fixture("--fault=exit-at-start:9"), "--text"]),
@@ -369,10 +369,10 @@ describe("exit codes", () => {
   });
 });
 
-describe("untrusted text", () => {
+describe("control characters from servers", () => {
   const UNSAFE = /[^\P{Cc}\n\t]|[\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u;
 
-  it("cannot reach the terminal, neither as text nor as JSON", async () => {
+  it("do not reach the terminal, neither as text nor as JSON", async () => {
     const server = fixture("--fault=escape-text");
     const [list, call, json, full] = await Promise.all([
       portolan(["list", server, "--text"]),
@@ -388,7 +388,7 @@ describe("untrusted text", () => {
     expect(resultText(json)).toContain("\u001b[31mred\u001b[0m");
   });
 
-  it("neither can an error or a server request", async () => {
+  it("do not reach the terminal in errors or server requests", async () => {
     const evil = "\u001b]0;title\u0007\u202e";
     const ran = await portolan(["read", modern.url, `test://${evil}`, "--text"]);
     expect(ran.code).toBe(2);
@@ -398,7 +398,7 @@ describe("untrusted text", () => {
 });
 
 describe("files", () => {
-  it("--out saves images and sounds, beside either form, and never overwrites by itself", async () => {
+  it("--out saves images and audio with --text and --json, and never overwrites a file by itself", async () => {
     const folder = temporaryFolder();
     const saved = await portolan(["call", modern.url, "rich", "--out", "media/"], { cwd: folder });
     expect(saved.code).toBe(0);
@@ -421,7 +421,7 @@ describe("files", () => {
     ).toMatchObject({ code: "USAGE", hint: expect.stringContaining("--force") });
   });
 
-  it("without --out they go to private files, and text to --out is saved as it is", async () => {
+  it("without --out, images and audio go to private files; --out saves text unchanged", async () => {
     const folder = temporaryFolder();
     const shown = await portolan(["call", modern.url, "rich", "--text"], { env: { TMPDIR: folder } });
     const path = /\[image image\/png, 70 B\] (\S+)/.exec(shown.out)?.[1] ?? "";
@@ -437,7 +437,7 @@ describe("files", () => {
 });
 
 describe("pipes", () => {
-  it("large output arrives whole, and a reader that closes the pipe is not an error", async () => {
+  it("large output arrives completely, and a reader that closes the pipe is not an error", async () => {
     const { code, out } = await portolan(["call", modern.url, "big", "bytes=3000000", "--text"]);
     expect([code, out.length]).toEqual([0, 3_000_001]);
     const [list, call] = [
@@ -463,8 +463,8 @@ describe("pipes", () => {
   });
 });
 
-describe("the program", () => {
-  it("knows its version and its commands", async () => {
+describe("portolan", () => {
+  it("prints its version and its commands", async () => {
     const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as {
       version: string;
     };
@@ -484,7 +484,7 @@ describe("the program", () => {
     expect(envelope(option as never)).toMatchObject({ code: "USAGE", hint: "Did you mean --json?" });
   });
 
-  it("--help is quick: it loads no module for servers or prompts", async () => {
+  it("--help loads no modules for servers or prompts", async () => {
     const { files, modules } = await loadedBy(["--help"]);
     // Files are named after the starts that need them.
     const own = /^(?:command|help|start|rolldown-runtime)-/;

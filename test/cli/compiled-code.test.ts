@@ -1,4 +1,4 @@
-// The compiled code that the command stores for its next start: used, renewed when it does not fit, and never needed.
+// The compiled code that the command stores for its next start: used, stored again if it does not fit, and optional.
 
 import { spawnSync } from "node:child_process";
 import {
@@ -42,7 +42,7 @@ describe("compiled code", () => {
     expect(statSync(file()).mode & 0o077).toBe(0);
     const stored = statSync(file());
     expect(await run()).toBe(first);
-    // Code that does not fit would have been stored anew.
+    // Code that does not fit would have been stored again.
     expect(statSync(file()).ino).toBe(stored.ino);
   });
 
@@ -81,7 +81,7 @@ describe("compiled code", () => {
     expect(statSync(file()).mode & 0o777).toBe(0o600);
   });
 
-  test("is not needed: the folder cannot be made, or the user wants no cache", async () => {
+  test("is optional: the command works if its folder cannot be created, or if the cache is disabled", async () => {
     mkdirSync(dirname(dirname(folder)), { recursive: true });
     writeFileSync(dirname(folder), "a file in place of the folder");
     const out = await run();

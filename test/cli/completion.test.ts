@@ -8,7 +8,7 @@ import { MAIN, portolan, quoted, temporaryFolder } from "../helpers/cli.ts";
 import { needs } from "../helpers/needs.ts";
 import { openTmux, programFolder, type Tmux } from "../helpers/tmux.ts";
 
-/** Tools with enums, and a mark in a file for every start. */
+/** A server with enums in its tools, which adds a line to a file at every start. */
 const SERVER = `
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -62,7 +62,7 @@ interface Place {
   readonly started: string;
 }
 
-/** A workspace whose tools are known from a run before. */
+/** A workspace whose tools are cached from an earlier run. */
 async function setUp(): Promise<Place> {
   const folder = temporaryFolder();
   const home = temporaryFolder();
@@ -81,7 +81,7 @@ async function setUp(): Promise<Place> {
 }
 
 test(
-  "bash completes servers, tools, arguments, values and clients without a start",
+  "bash completes servers, tools, arguments, values and clients without starting a server",
   needs("bash"),
   async () => {
     const { folder, env, started } = await setUp();

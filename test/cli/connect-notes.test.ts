@@ -1,4 +1,4 @@
-// What `portolan connect` says about tools, permission rules and servers that are not in the workspace.
+// Notes of `portolan connect` about tools, permission rules and servers that are not in the workspace.
 
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ function setUp(claude: object) {
   return { home, folder, file, run };
 }
 
-test("the end says whose tools the client sees, and which permission rules name earlier tools", async () => {
+test("connect ends with notes on the server's new tool names and on permission rules with old names", async () => {
   const { home, folder, run } = setUp({});
   const permissions = { allow: ["Bash", "mcp__echo__echo", "mcp__echoes__x"], deny: ["mcp__echo"] };
   mkdirSync(join(home, ".claude"));
@@ -34,7 +34,7 @@ test("the end says whose tools the client sees, and which permission rules name 
   );
 });
 
-test("servers of Claude Code for other projects stay, and are named", async () => {
+test("connect names the servers of Claude Code in other projects, which stay unchanged", async () => {
   const projects = {
     "/code/webapp": { mcpServers: { memory: { command, args } } },
     "/x": { mcpServers: {} },

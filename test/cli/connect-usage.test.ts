@@ -11,7 +11,7 @@ function place() {
   return { folder, run: (...words: string[]): Promise<Ran> => portolan(words, { cwd: folder, env }) };
 }
 
-test("--all needs a client in the home folder, and takes no --scope", async () => {
+test("connect --all needs a client in the home folder, and cannot be used with --scope", async () => {
   const { folder, run } = place();
   mkdirSync(join(folder, ".cursor"));
   writeFileSync(join(folder, ".cursor/mcp.json"), `{"mcpServers":{"echo":{"command":"node"}}}`);
@@ -23,7 +23,7 @@ test("--all needs a client in the home folder, and takes no --scope", async () =
   expect(envelope(wrong).message).toContain("Leave out the client names, --file and --scope.");
 });
 
-test("without any config file, import names the places, also those above this folder", async () => {
+test("without any config file, import lists the searched places, also in parent folders", async () => {
   const { run } = place();
   const { out } = await run("import", "--text");
   expect(out.replace(/\s+/g, " ")).toContain(
@@ -31,7 +31,7 @@ test("without any config file, import names the places, also those above this fo
   );
 });
 
-test("the path of a file is no name of a client", async () => {
+test("connect refuses the path of a file as the name of a client", async () => {
   const { run } = place();
   const hint = async (...words: string[]): Promise<unknown> => {
     const ran = envelope(await run(...words));

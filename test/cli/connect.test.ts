@@ -31,7 +31,7 @@ const CURSOR = `{
   "other": [1,   2]
 }
 `;
-/** Only a server that starts here. */
+/** A config with only a server that works on this machine. */
 const LOCAL = `{
   // mine
   "mcpServers": {
@@ -76,7 +76,7 @@ const entryOf = (text: string): Entry =>
     }
   ).mcpServers.portolan;
 
-/** Starts exactly what a client's file says, in another folder, and returns the names of the tools. */
+/** Starts the command of a client's file in another folder, and returns the names of the tools. */
 async function toolsOf(
   { command: program, args: words }: Entry,
   env: Record<string, string>,
@@ -116,7 +116,7 @@ async function toolsOf(
 }
 
 describe("connect", () => {
-  test("two clients get one gateway, which starts; disconnect restores both byte for byte", async () => {
+  test("connects two clients to one gateway; disconnect restores both files byte for byte", async () => {
     const { home, folder, env, run } = place({ ".cursor/mcp.json": LOCAL, ".claude.json": CLAUDE });
     const listed = JSON.parse((await run("connect")).out) as { next: string; clients: object[] };
     expect(listed.next).toBe("portolan connect claude-code cursor --import");
@@ -135,7 +135,7 @@ describe("connect", () => {
     expect(read(home, ".cursor/mcp.json")).toBe(LOCAL);
     expect(existsSync(join(folder, "portolan.yaml"))).toBe(false);
 
-    // A server with a secret in clear stays, until somebody says where the secret goes.
+    // A server with a plain secret stays until --secrets says where to store the secret.
     const first = await run("connect", "cursor", "--import", "--yes");
     expect(first.code).toBe(2);
     expect(envelope(first).hint).toContain("portolan connect cursor --import --secrets vault");
@@ -170,7 +170,7 @@ describe("connect", () => {
     expect(envelope(await run("disconnect", "cursor")).message).toBe("Cursor is not connected.");
   });
 
-  test("only servers that the workspace has go; the others stay, each with its reason", async () => {
+  test("replaces only the servers that the workspace has, and gives a reason for the others", async () => {
     const { home, folder, run } = place({ ".cursor/mcp.json": CURSOR });
     const url = "https://mcp.example.com/mcp";
     writeFileSync(
@@ -183,7 +183,7 @@ describe("connect", () => {
       { alias: "search", change: "kept", reason: "its header X-Api-Key differs from the workspace" },
     ]);
     expect(read(home, ".cursor/mcp.json")).toContain(SECRET);
-    // A reference in the workspace stands for the value that the client has in clear.
+    // A reference in the workspace matches the plain value of the client.
     writeFileSync(
       join(folder, "portolan.yaml"),
       `servers:\n  echo: ${echo}\n  web: { url: "${url}", headers: { x-api-key: "\${KEY}" } }\n`,
@@ -194,7 +194,7 @@ describe("connect", () => {
     expect(read(home, ".cursor/mcp.json")).toBe(CURSOR);
   });
 
-  test("a file that was changed since keeps the changes, after agreement", async () => {
+  test("disconnect keeps later changes in the client's file, and asks for agreement", async () => {
     const { home, run } = place({ ".cursor/mcp.json": CURSOR });
     await run("connect", "cursor", "--import", "--secrets", "keep", "--yes");
     const file = join(home, ".cursor/mcp.json");
@@ -215,7 +215,7 @@ describe("connect", () => {
     expect(text).not.toContain('"portolan"');
   });
 
-  test("a second connect looks only at the servers in the files now; disconnect restores the first ones", async () => {
+  test("a second connect imports only new servers; disconnect restores the first ones", async () => {
     const own = (...names: string[]): string =>
       names.map((name) => `    "${name}": { "command": "node", "args": ["${name}.js"] }`).join(",\n");
     const cursorBefore = `{\n  "mcpServers": {\n${own("files", "jira")}\n  }\n}\n`;
@@ -286,7 +286,7 @@ describe("connect", () => {
     expect(namesIn(claude)).toEqual(["files", "pylint", "time"]);
   });
 
-  test("a client that is connected to another workspace still gets its first servers back", async () => {
+  test("disconnect restores the first servers of a client that was connected to another workspace later", async () => {
     const { home, folder, env, run } = place({ ".cursor/mcp.json": CURSOR });
     const file = join(home, ".cursor/mcp.json");
     expect((await run("connect", "cursor", "--import", "--secrets", "keep", "--yes")).code).toBe(0);
@@ -304,7 +304,7 @@ describe("connect", () => {
     expect(read(file)).not.toContain('"portolan"');
   });
 
-  test("links and permissions stay; a file that did not exist goes again", async () => {
+  test("keeps links and permissions of files; disconnect removes a file that connect created", async () => {
     const { home, run } = place({ ".cursor/mcp.json": CURSOR, ".codex/x": "" });
     const [file, real] = [join(home, ".cursor/mcp.json"), join(home, "dotfiles.json")];
     renameSync(file, real);
@@ -394,7 +394,7 @@ describe("connect", () => {
     );
     expect(out).not.toContain("the restored server files");
 
-    // Data that the client's own server uses is the user's.
+    // Data that the client's own server uses belongs to the user.
     const entry = { ...memory, env: { MEMORY_FILE_PATH: join(data, "memory.jsonl") } };
     put(join(home, ".cursor/mcp.json"), JSON.stringify({ mcpServers: { memory: entry } }));
     expect((await run("connect", "cursor", "--yes")).code).toBe(0);
@@ -403,7 +403,7 @@ describe("connect", () => {
     expect(again.out).not.toContain("the data of memory");
   });
 
-  test("a broken file refuses the whole command, and nothing is written", async () => {
+  test("writes nothing if one of the files is broken", async () => {
     const { home, folder, run } = place({ ".cursor/mcp.json": CURSOR, ".claude.json": '{ "mcpServers": ' });
     const ran = await run("connect", "cursor", "claude-code", "--import", "--yes");
     expect(ran.code).toBe(2);
@@ -413,7 +413,7 @@ describe("connect", () => {
     expect(envelope(await run("connect", "cursr")).hint).toContain("cursor");
   });
 
-  test("the entry is never a server of its own workspace", async () => {
+  test("the entry of Portolan is never a server of its own workspace", async () => {
     const { folder, run } = place({ ".cursor/mcp.json": "{}" });
     writeFileSync(join(folder, "portolan.yaml"), `servers:\n  echo: ${echo}\n`);
     expect((await run("connect", "cursor", "--yes")).code).toBe(0);
@@ -473,7 +473,7 @@ describe("connect at a terminal", needs("a terminal"), () => {
   });
 });
 
-test("in the home folder, Cursor's own file is not a file of the workspace", async () => {
+test("in the home folder, Cursor's user file is not a config file of the workspace", async () => {
   const { home, env } = place({ ".cursor/mcp.json": `{"mcpServers":{"echo":${echo}}}` });
   const at = (cwd: string, ...words: string[]): Promise<Ran> => portolan(words, { cwd, env });
   expect((await at(home, "connect", "--text")).out).toMatch(
@@ -489,7 +489,7 @@ test("in the home folder, Cursor's own file is not a file of the workspace", asy
       ({ alias }) => alias,
     );
   expect(await aliasesIn(home)).toEqual(["echo"]);
-  // In a folder without a config file, the gateway's entry in the client is no server of its own.
+  // In a folder without a config file, the entry of the gateway in the client's file is not a server.
   expect(await aliasesIn(temporaryFolder())).toEqual([]);
   const { out } = await at(home, "disconnect", "cursor", "--text");
   expect(out).toContain(`Portolan did not remove the following. To remove it:

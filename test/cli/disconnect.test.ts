@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { portolan, type Ran, temporaryFolder } from "../helpers/cli.ts";
 
-test("disconnect names what stays only if no other client uses the workspace", async () => {
+test("disconnect names the remaining data only if no other client uses the workspace", async () => {
   const servers = `{"mcpServers":{"echo":${JSON.stringify(stdioCommand())}}}`;
   const home = temporaryFolder();
   mkdirSync(join(home, ".cursor"));
@@ -14,7 +14,7 @@ test("disconnect names what stays only if no other client uses the workspace", a
   const env = { HOME: home, XDG_DATA_HOME: join(home, ".local/share") };
   const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: home, env });
   expect((await run("connect", "cursor", "claude-code", "--import", "--yes")).code).toBe(0);
-  // As Portolan records an installed package.
+  // This is how Portolan records an installed package.
   const store = join(home, ".local/share/portolan/store/npm");
   mkdirSync(join(store, "entries"), { recursive: true });
   mkdirSync(join(store, "specs"), { recursive: true });
@@ -42,14 +42,14 @@ test("disconnect names what stays only if no other client uses the workspace", a
   ]);
 });
 
-test("disconnect proposes to remove no data file that a client's file names", async () => {
+test("disconnect does not propose to remove a data file that a client's file names", async () => {
   const home = temporaryFolder();
   const env = { HOME: home, XDG_DATA_HOME: join(home, ".local/share") };
   const run = (...words: string[]): Promise<Ran> => portolan([...words, "--text"], { cwd: home, env });
   for (const folder of [".cursor", "mcpdata", "server-memory"]) mkdirSync(join(home, folder));
   const put = (name: string, servers: object): void =>
     writeFileSync(join(home, name), JSON.stringify({ mcpServers: servers }));
-  // The path of the user, and the path that Portolan would choose.
+  // The first path is in the config of the user; Portolan would choose the second one.
   for (const file of [join(home, "mcpdata/memory.jsonl"), join(home, "server-memory/memory.jsonl")]) {
     writeFileSync(file, "{}\n");
     const args = ["-y", "@modelcontextprotocol/server-memory"];
@@ -64,7 +64,7 @@ test("disconnect proposes to remove no data file that a client's file names", as
   }
 });
 
-test("folders that connect created go again; the backup of portolan.yaml is named", async () => {
+test("disconnect removes folders that connect created, and names the backup of portolan.yaml", async () => {
   const home = temporaryFolder();
   const env = { HOME: home, XDG_DATA_HOME: join(home, ".local/share") };
   const run = (...words: string[]): Promise<Ran> => portolan([...words, "--text"], { cwd: home, env });

@@ -27,7 +27,7 @@ function newHome(): { home: string; files: Map<string, string>; notes: string } 
     ".claude.json": JSON.stringify({ numStartups: 3, mcpServers: { memory: { type: "stdio", ...memory } } }),
     ".config/Claude/claude_desktop_config.json": JSON.stringify({ mcpServers: { filesystem } }, null, 4),
   };
-  // Data that the server has in the cache of npx.
+  // The server stores its data in the cache of npx.
   const cache = ".npm/_npx/a1/node_modules/@modelcontextprotocol/server-memory/dist/memory.jsonl";
   const old = { type: "entity", name: "tea", entityType: "thing", observations: ["green"] };
   mkdirSync(dirname(join(home, cache)), { recursive: true });
@@ -45,7 +45,7 @@ interface Entry {
   readonly args: string[];
 }
 
-/** Starts what stands in a client's file, as the client does, with the official SDK. */
+/** Starts the server of a client's file with the official SDK, as the client does. */
 async function openClient(file: string, env: Record<string, string>): Promise<Client> {
   const text = readFileSync(file, "utf8")
     .replace(/^\s*\/\/.*$/gm, "")
@@ -71,7 +71,7 @@ describe.each([
   ["bubblewrap", needs("tmux", "bubblewrap"), "/usr/bin:/bin"],
   ["unshare", needs("tmux", "unshare"), ""],
 ] as const)("the first hour with %s", (backend, options, system) => {
-  test("connect, use and disconnect, with commands that the tool suggests", options, async () => {
+  test("connect, use and disconnect work with the commands that Portolan suggests", options, async () => {
     const { home, files, notes } = newHome();
     const cwd = join(home, "tools");
     mkdirSync(cwd);

@@ -1,4 +1,4 @@
-// The state of a gateway on disk: believed only if it is true, reported by status after a crash, made private in the background.
+// The state file of a gateway: used only if it is valid, reported by status after a crash, and private.
 
 import {
   appendFileSync,
@@ -74,7 +74,7 @@ function ask(socket: string, messages: object[]): Promise<Answer[]> {
 }
 
 describe("a state file", () => {
-  it("of a gateway that was killed makes status fail until the next gateway starts or stop forgets it", async () => {
+  it("of a gateway that was killed makes status fail until the next start or stop removes it", async () => {
     const place = setUp();
     const kill = async (): Promise<number> => {
       const { pid } = await place.json<{ pid: number }>("serve", "--daemon", "--json");
@@ -85,7 +85,7 @@ describe("a state file", () => {
     const first = await kill();
     const { socket } = place.state();
     expect(existsSync(socket)).toBe(true);
-    // Also for the second command, and after others that look for a gateway.
+    // Each of these commands reports it, also after other commands.
     expect((await place.run("list")).code).toBe(0);
     for (const words of [["status"], ["status", "good"], ["status", "--gateway"]]) {
       const ran = await place.run(...words);
@@ -105,7 +105,7 @@ describe("a state file", () => {
     expect(await place.run("status")).toMatchObject({ code: 0 });
   });
 
-  it("of a gateway that is stopped (SIGSTOP): stop names kill -9, after which its servers end too", async () => {
+  it("of a gateway that is suspended (SIGSTOP): stop names kill -9, after which its servers end too", async () => {
     const place = setUp();
     const gateway = await place.serve("--no-auth");
     const servers = gateway.servers();
@@ -126,7 +126,7 @@ describe("a state file", () => {
     expect(place.stateFiles()).toEqual([]);
   });
 
-  it("with a reused process id, damaged, or readable by others is not believed", async () => {
+  it("is ignored if its process id is reused, if it is damaged, or if others can read it", async () => {
     const place = setUp();
     const gateway = await place.serve("--no-auth");
     const [file = ""] = place.stateFiles();
@@ -148,7 +148,7 @@ describe("a state file", () => {
     expect((await place.run("status")).code).toBe(3);
   });
 
-  it("names the version of the gateway, which status shows if it is another one", async () => {
+  it("has the version of the gateway, and status shows a different version", async () => {
     const place = setUp();
     await place.serve("--no-auth");
     const [file = ""] = place.stateFiles();
@@ -162,7 +162,7 @@ describe("a state file", () => {
     );
   });
 
-  it("the socket is private; a folder that others can enter, a link, or a wrong token is refused", async () => {
+  it("names a private socket; a folder that others can enter, a link, or a wrong token is refused", async () => {
     const place = setUp();
     await place.serve("--no-auth");
     const { socket, token } = place.state();
@@ -197,7 +197,7 @@ describe("a state file", () => {
 });
 
 describe("--daemon", () => {
-  it("returns when the gateway is ready, with a dated log; stop ends it", async () => {
+  it("returns when the gateway is ready, and writes a log with dates; stop ends the gateway", async () => {
     const place = setUp(yaml({ good: entry("--era=modern"), dead: entry("--fault=exit-at-start") }));
     const { pid, log, servers } = await place.json<{
       pid: number;
@@ -220,7 +220,7 @@ describe("--daemon", () => {
     expect(place.stateFiles()).toEqual([]);
   });
 
-  it("makes its folder private, and fails if others may have written to it; logs begin with the start", async () => {
+  it("makes its folder private, fails if others may have written to it, and prints the log since the start", async () => {
     const start = `echo early line >&2; exec "${process.execPath}" "${SERVER}" --era=modern`;
     const place = setUp(yaml({ good: { command: "sh", args: ["-c", start], env: {} } }));
     const first = await place.json<{ pid: number }>("serve", "--daemon", "--json");
@@ -256,7 +256,7 @@ describe("--daemon", () => {
     expect((await place.run("stop")).code).toBe(0);
   });
 
-  it("a missing token of a caller ends the start before a server starts", async () => {
+  it("fails before a server starts if the token of a caller is missing", async () => {
     const started = join(temporaryFolder(), "started");
     const script = `echo x >> "${started}"; exec "${process.execPath}" "${SERVER}" --era=modern`;
     const settings = { port: 0, callers: [{ name: "a", token: "${NONE}" }] };
@@ -265,7 +265,7 @@ describe("--daemon", () => {
     expect(existsSync(started)).toBe(false);
   });
 
-  it("the line of a failed start has the format of the log, and a date", async () => {
+  it("writes the error of a failed start with a date, in the format of the log", async () => {
     const settings = { port: 0, callers: [{ name: "a", token: "${NONE}" }] };
     const place = setUp(yaml({ good: entry("--era=modern") }, settings));
     const dated = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d error .*NONE.* hint .*\n$/;
@@ -311,7 +311,7 @@ describe("--daemon", () => {
   });
 });
 
-it("status, the metrics and the log report an audit log that cannot be written, and only until it can", async () => {
+it("an audit log that cannot be written is in status, metrics and log until it can be written again", async () => {
   const more = { audit: true, telemetry: { prometheus: { auth: "none" } } };
   const place = setUp(
     JSON.stringify({ ...(JSON.parse(yaml({ good: entry("--era=modern") })) as object), ...more }),

@@ -26,8 +26,8 @@ const FILES = (...args: string[]): string => publicServer("@modelcontextprotocol
 const MEMORY = publicServer("@modelcontextprotocol/server-memory");
 const ENTITY = 'entities:=[{"name":"box","entityType":"thing","observations":["kept"]}]';
 
-describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
-  it("servers write after the question was answered, and comments stay", async () => {
+describe("granting at a terminal", needs("a terminal", "bubblewrap"), () => {
+  it("servers can write after the user says yes, and comments in the file stay", async () => {
     const { home, file, notes, text, run, shell } = setUp();
     writeFileSync(file, "# mine\nservers: {}\n");
     const files = shell(`portolan add files -- ${FILES(notes)}`);
@@ -63,7 +63,7 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("hello");
   });
 
-  it("Enter does not grant a folder with other files to a server that needs the folder of its data file", async () => {
+  it("Enter grants no folder with other files to a server that needs the folder of its data file", async () => {
     const { home, file, text, run, shell } = setUp();
     writeFileSync(file, "servers: {}\n");
     mkdirSync(join(home, "Documents"));
@@ -83,7 +83,7 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     expect(status.out + status.err).not.toContain("--write");
   });
 
-  it("add refuses a name that is taken before it asks anything", async () => {
+  it("add refuses a name that is in use before it asks a question", async () => {
     const { file, shell } = setUp();
     writeFileSync(file, "servers:\n  memory: { command: node }\n");
     const { code, screen } = await shell(`portolan add memory -- ${MEMORY}`).done;
@@ -92,7 +92,7 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     expect(screen).not.toContain("Store the data");
   });
 
-  it("a path of the system is named, and no grant is offered for it", async () => {
+  it("add names a path of the system, and offers no grant for it", async () => {
     const { notes, file, text, run, shell } = setUp();
     writeFileSync(file, "servers: {}\n");
     const note = "Portolan suggests no grant for /var/log";
@@ -110,7 +110,7 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     expect(err).not.toContain("--allow-write /var/log");
   });
 
-  it("asks about the hosts in variables, and grants them after a yes only", async () => {
+  it("add asks about the hosts in variables, and grants them only after a yes", async () => {
     const { text, shell } = setUp();
     const env =
       "--env JIRA_URL=https://jira.example.com --env DATABASE_URL=postgres://me@db.example.com:5432/x";
@@ -126,7 +126,7 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
     expect(text()).toContain("network: [jira.example.com]");
   });
 
-  it("nothing is granted on request: the error names the path and the command that grants it", async () => {
+  it("after a no, the error names the path and the command that grants it", async () => {
     const { home, notes, run, shell } = setUp();
     const added = shell(`portolan add files -- ${FILES(home)}`);
     await added.shows("is started with");
@@ -156,8 +156,8 @@ describe("on a terminal", needs("a terminal", "bubblewrap"), () => {
   });
 });
 
-describe("without a terminal", needs("bubblewrap"), () => {
-  it("the flag and the YAML for the hosts in variables are printed, and nothing is granted", async () => {
+describe("granting without a terminal", needs("bubblewrap"), () => {
+  it("add prints the option and the YAML for hosts in variables, and grants nothing", async () => {
     const { text, run } = setUp();
     const words = ["work", "--env", "DB=postgres://db.example.com/x", "--text", "--", "node", "-e", "0"];
     const dry = await run("add", "--dry-run", ...words);
@@ -170,7 +170,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(text()).not.toContain("network");
   });
 
-  it("beside a running gateway, a grant and a revocation are in use when the command returns", async () => {
+  it("while a gateway runs, grant and revoke are in effect when the command returns", async () => {
     const { notes, run } = setUp();
     expect((await run("add", "files", "--", ...FILES(notes).split(" "))).code).toBe(0);
     expect((await run("serve", "--daemon", "--port", "0")).code).toBe(0);
@@ -191,7 +191,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(silent).toMatchObject({ code: 3, err: expect.stringContaining("did not confirm the change") });
   });
 
-  it("a denial is printed once, and after the grant the server's own refusal names its arguments", async () => {
+  it("a denial is printed once; after the grant, the server's own error names its arguments", async () => {
     const { home, notes, file, run } = setUp();
     const other = join(home, "other");
     mkdirSync(other);
@@ -218,7 +218,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(relayed.err.match(/hides/g)).toHaveLength(1);
   });
 
-  it("a mistyped script is reported as missing, and no command suggests a grant for it", async () => {
+  it("a misspelt script is reported as missing, without a suggested grant", async () => {
     const { notes, run } = setUp();
     const script = join(notes, "none.mjs");
     const added = await run("add", "broken", "--", "node", script);
@@ -233,7 +233,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     }
   });
 
-  it("nothing is granted silently; --strict adds nothing and ends with 2", async () => {
+  it("add grants nothing silently; with --strict it adds nothing and exits with 2", async () => {
     const { cwd, home, notes, file, text, run } = setUp();
     const words = FILES(notes).split(" ");
     const strict = await run("add", "files", "--strict", "--", ...words);
@@ -285,7 +285,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(envelope(await run("revoke", "files", "--write", notes)).message).toContain("does not grant");
   });
 
-  it("a known server without a data file gets the whole fix from add, a failed call, why and status", async () => {
+  it("for a known server without a data file, add, call, why and status name the whole fix", async () => {
     const { home, text, run } = setUp();
     const added = await run("add", "memory", "--", ...MEMORY.split(" "));
     expect(added.code).toBe(0);
@@ -310,7 +310,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect((await run("why", "memory", "--text")).out).toContain("No action needed");
   });
 
-  it("a server that writes beside its data file gets the same suggestion from add, status and validate", async () => {
+  it("for a server that writes beside its data file, add, status and validate suggest the same", async () => {
     const { home, run } = setUp();
     const add = (path: string) =>
       run("add", "memory", "--env", `MEMORY_FILE_PATH=${path}`, "--", ...MEMORY.split(" "));
@@ -326,7 +326,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
       expect(shown).toContain(`such as ${join(home, "server-memory/m.jsonl")}, and grant that folder.`);
   });
 
-  it("a server that replaces its data file needs the folder, and grant says so before the first call", async () => {
+  it("for a server that replaces its data file, grant says before the first call that it needs the folder", async () => {
     const { home, run } = setUp();
     const folder = join(home, "memory");
     const path = join(folder, "m.jsonl");
@@ -349,7 +349,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect((await run("call", "memory.create_entities", ENTITY)).code).toBe(0);
   });
 
-  it("a grant is not blocked by the secrets of another server of the client's file", async () => {
+  it("grant works although another server of the client's file has secrets", async () => {
     const { cwd, home, notes, text, run } = setUp();
     const [command = "", ...args] = FILES(notes).split(" ");
     const search = { command, args: [], env: { BRAVE_API_KEY: "BSA-4f9a8c7d6e5b4a39281706f5e4d3c2b1" } };
@@ -369,7 +369,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(text()).not.toContain("BRAVE_API_KEY");
   });
 
-  it("grant and revoke name the workspace of the clients, if the folder is another one", async () => {
+  it("grant and revoke name the workspace of the clients, if this is another folder", async () => {
     const { home, notes, run } = setUp();
     const gateway = join(home, "gw");
     mkdirSync(gateway);
@@ -386,7 +386,7 @@ describe("without a terminal", needs("bubblewrap"), () => {
     expect(granted).toMatchObject({ code: 0, err: `${note}\n` });
   });
 
-  it("a server of another client's file is copied; an mcpfile says whether its commands are sandboxed", async () => {
+  it("grant copies a server of another client's file; for an mcpfile it says how commands are sandboxed", async () => {
     const { cwd, notes, text, run } = setUp();
     const [command = "", ...args] = FILES(notes).split(" ");
     writeFileSync(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: { files: { command, args } } }));

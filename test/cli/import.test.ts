@@ -89,7 +89,7 @@ servers:
 `;
 
 describe("import", () => {
-  test("the result of --write comes first, and the last lines name the grants that are still needed", async () => {
+  test("--write prints the result first, and last the grants that are still needed", async () => {
     const github = { command: "npx", args: ["-y", "@modelcontextprotocol/server-github"] };
     const { home, folder } = place({ ".cursor/mcp.json": JSON.stringify({ mcpServers: { github } }) });
     const env = { HOME: home, PORTOLAN_SANDBOX: "enforce" };
@@ -102,7 +102,7 @@ describe("import", () => {
     ]);
   });
 
-  test("--write names the grants for hosts in variables, also if their value becomes a reference", async () => {
+  test("--write names the grants for hosts in variables, also if a reference replaces the value", async () => {
     const env = { JIRA_URL: "https://jira.example.com", DB_SECRET: "postgres://me:pass@db.example.com/x" };
     const work = { command: "npx", args: ["-y", "some-server"], env };
     const { home, folder } = place({ ".cursor/mcp.json": JSON.stringify({ mcpServers: { work } }) });
@@ -118,7 +118,7 @@ describe("import", () => {
     expect(ran.out).toContain("portolan grant work --net db.example.com:5432");
   });
 
-  test("shows each file with its servers, and no secret", async () => {
+  test("shows each file with its servers, and no secrets", async () => {
     const at = place();
     const ran = await at.run("import");
     expect(ran).toMatchObject({ code: 0, err: "" });
@@ -159,7 +159,7 @@ describe("import", () => {
     expect(readdirSync(at.folder)).toEqual([]);
   });
 
-  test("takes names of clients, and suggests the nearest", async () => {
+  test("accepts names of clients, and suggests the nearest one", async () => {
     const at = place();
     const ran = await at.run("import", "vs-code", "codex");
     const { files } = JSON.parse(ran.out) as { files: { client: string }[] };
@@ -233,7 +233,7 @@ describe("import", () => {
     expect(ran.out).toContain(`Backup: ${backup}`);
   });
 
-  test("a secret in clear is not copied without consent; --secrets vault stores it", async () => {
+  test("a plain secret is not copied without consent; --secrets vault stores it", async () => {
     const at = place();
     const left = await at.run("import", "--write");
     expect(left.code).toBe(1);
@@ -275,7 +275,7 @@ describe("import", () => {
     expect(JSON.parse(again.out)).toMatchObject({ added: [], skipped: [{}, {}, {}, {}, {}, {}] });
   });
 
-  test("--write skips files that the workspace reads already, and refuses a broken file", async () => {
+  test("--write skips files that the workspace already reads, and refuses a broken file", async () => {
     const at = place({});
     put(join(at.folder, ".mcp.json"), JSON.stringify({ mcpServers: { here: { command: "x" } } }));
     const ran = await at.run("import", "--write");
@@ -308,7 +308,7 @@ describe("export", () => {
     return at;
   }
 
-  test.each(CLIENTS)("for %s prints a file that reads back", async (client) => {
+  test.each(CLIENTS)("for %s prints a file that import can read", async (client) => {
     const at = workspace({});
     const { code, out, err } = await at.run("export", "--for", client);
     expect(code).toBe(0);
@@ -381,7 +381,7 @@ describe("export", () => {
     expect(changed.out).toMatch(/Backup: ~\/\.cursor\/mcp\.json\.portolan-/);
   });
 
-  test("--write takes a file, creates a new one, and respects the project", async () => {
+  test("--write accepts a file, creates a new one, and uses files of the project", async () => {
     const at = workspace({});
     const named = await at.run("export", "--for", "codex", "github", "--write", "own.toml", "--text");
     expect(named.code).toBe(0);
@@ -398,7 +398,7 @@ describe("export", () => {
     });
   });
 
-  test("--write refuses slips and broken files", async () => {
+  test("--write refuses misspelt arguments and broken files", async () => {
     const at = workspace({ ".cursor/mcp.json": '{"mcpServers": {' });
     expect(envelope(await at.run("export", "--for", "cursor", "--write", "github"))).toMatchObject({
       code: "USAGE",
@@ -415,7 +415,7 @@ describe("export", () => {
   });
 });
 
-test("on a narrow terminal no line is broken inside", needs("a terminal"), async () => {
+test("fits a narrow terminal without broken lines", needs("a terminal"), async () => {
   const at = place();
   const shown = await terminal(`cd ${at.folder}; portolan import`, 60, { HOME: at.home }).done;
   expect(shown.code).toBe(0);

@@ -166,7 +166,7 @@ describe("portolan install", () => {
   });
 });
 
-describe("a broken store", () => {
+describe("damaged files of an installed package", () => {
   it.each<[string, (stored: (path: string) => string) => void, string]>([
     [
       "a part that was removed",
@@ -183,7 +183,7 @@ describe("a broken store", () => {
       (stored) => writeFileSync(stored("node_modules/broken/server.js"), "evil"),
       "node_modules/broken/server.js was changed",
     ],
-  ])("%s is named by the doctor, and mended", async (_, damage, detail) => {
+  ])("%s: doctor names it, and install and a start repair it", async (_, damage, detail) => {
     publish("broken", "1.0.0");
     const { cwd, env, run, stored } = setUp("broken");
     expect(await run("install")).toMatchObject({ code: 0 });
@@ -202,7 +202,7 @@ describe("a broken store", () => {
     expect(existsSync(stored("node_modules/part"))).toBe(true);
   });
 
-  it("audit compares all files of an npm package, and names the servers that it does not check", async () => {
+  it("are findings of audit, which also names the servers that it does not check", async () => {
     publish("audited", "1.0.0");
     const { run, stored } = setUp("audited");
     const audit = async () => {
@@ -233,7 +233,7 @@ describe("a broken store", () => {
     expect(await audit()).toEqual({ code: 0, ...covered, findings: [] });
   });
 
-  it("is distinguished from a missing package without a network", async () => {
+  it("have another error than a missing package if there is no network", async () => {
     publish("offline", "1.0.0");
     const { run, offline, stored } = setUp("offline");
     const never = await offline("call", "a.hi", "--text");

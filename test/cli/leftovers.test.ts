@@ -1,4 +1,4 @@
-// F19 with the built command: servers that ignore signals, and have moved a child into its own session, are gone at the end.
+// F19 with the built command: servers that ignore signals and have a child in another session leave no process.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,16 +20,16 @@ function marked() {
 }
 
 describe.skipIf(process.platform !== "linux")(
-  "nothing is left of a stubborn server without a sandbox",
+  "a server that ignores signals, without a sandbox, leaves no process",
   () => {
-    it("after a call", async () => {
+    it("after call", async () => {
       const { words, pids } = marked();
       const ran = await portolan(["call", ...words, "echo", "text=x"]);
       expect(ran).toMatchObject({ code: 0 });
       expect(pids()).toEqual([]);
     });
 
-    it("when the user does not wait for it", async () => {
+    it("after a call that the user interrupts twice", async () => {
       const { words, pids } = marked();
       const running = start(["call", ...words, "slow", "ms=60000"]);
       await until(() => pids().length === 2);
@@ -40,7 +40,7 @@ describe.skipIf(process.platform !== "linux")(
       await until(() => pids().length === 0);
     });
 
-    it("after each restart of a gateway's server, and after the gateway", async () => {
+    it("after each restart by a gateway, and after the gateway", async () => {
       const { tag, pids } = marked();
       const cwd = temporaryFolder();
       const { command, args } = stdioCommand(...FLAGS);

@@ -42,7 +42,7 @@ function person(): { home: string; env: Record<string, string> } {
   };
 }
 
-test("in, once more, a call, out, and a call again", async () => {
+test("login, a second login, a call, logout, and a call that fails again", async () => {
   const { folder } = made(silent);
   const { home, env } = person();
   const run = (...words: string[]) => portolan([...words, "-w", folder], { env });
@@ -67,7 +67,7 @@ test("in, once more, a call, out, and a call again", async () => {
   expect((await run("call", "contracts.who-am-i")).code).not.toBe(0);
 });
 
-test("for a caller of the gateway", async () => {
+test("login --user logs in for a caller of the gateway", async () => {
   const { folder } = made(silent);
   const { home, env } = person();
   const done = await portolan(["login", "who-mcp", "--user", "ann", "-w", folder], { env });
@@ -75,7 +75,7 @@ test("for a caller of the gateway", async () => {
   expect(existsSync(join(home, ".whoami"))).toBe(false);
 });
 
-test("errors: no terminal, an unknown driver, no driver, no login needed", async () => {
+test("login fails without a terminal, a known driver or a name, and succeeds if no login is needed", async () => {
   const { folder } = made(asking);
   const { env } = person();
   const nobody = await portolan(["login", "who-mcp", "-w", folder], { env });
@@ -92,7 +92,7 @@ test("errors: no terminal, an unknown driver, no driver, no login needed", async
   expect([none.code, none.out]).toEqual([0, "who-mcp needs no login.\n"]);
 });
 
-test("a check whose program is missing: another login does not help, and the hint says so", async () => {
+test("if the program of the login check is missing, the hint says to install it", async () => {
   const { folder } = made(
     `{ cmd: "${process.execPath} login.mjs me", completes_when: { cmd: "no-such-program whoami" } }`,
   );
@@ -112,9 +112,9 @@ test.each(["login", "logout"])("%s with an empty --user is refused", async (comm
     });
 });
 
-describe("on a terminal", needs("a terminal"), () => {
+describe("login on a terminal", needs("a terminal"), () => {
   test.each(["off", "enforce"])(
-    "a command asks, and is answered there (sandbox %s)",
+    "runs an interactive login command that the user answers (sandbox %s)",
     needs("bubblewrap"),
     async (mode) => {
       const { folder } = made(asking);
@@ -128,7 +128,7 @@ describe("on a terminal", needs("a terminal"), () => {
     },
   );
 
-  test("Ctrl-C ends it, without a login", async () => {
+  test("ends with Ctrl-C, without a login", async () => {
     const { folder } = made(asking);
     const { home, env } = person();
     const shown = terminal(`portolan login who-mcp -w ${folder}`, 100, env);

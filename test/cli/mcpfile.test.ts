@@ -126,8 +126,8 @@ const INITIALIZE = {
   clientInfo: { name: "test", version: "1" },
 };
 
-describe("served", () => {
-  it("one server alone keeps its names and its identity on stdio, also when its file changes", async () => {
+describe("serve with an mcpfile", () => {
+  it("on stdio keeps the tool names and identity of a single server, also when the file changes", async () => {
     const { serve, write } = setUp({ "mcpfile.yaml": ONE });
     const gateway = serve("mcpfile.yaml", "--stdio");
     const { serverInfo } = await gateway.ask("initialize", INITIALIZE);
@@ -146,7 +146,7 @@ describe("served", () => {
     expect(toolNames(await gateway.ask("tools/list"))).toEqual(["more", "say"]);
   });
 
-  it("one server alone at /mcp, until the file has a second", async () => {
+  it("at /mcp serves a single server without a prefix, until the file has a second one", async () => {
     const { serve, write } = setUp({ "tools.yaml": TWO.slice(0, TWO.indexOf("  - name: two")) });
     const gateway = serve("tools.yaml", "--port", "0", "--json", "--no-auth");
     const { url } = await gateway.ready();
@@ -167,7 +167,7 @@ describe("served", () => {
     await until(async () => toolNames(await post(url, "tools/list")).join() === "say");
   });
 
-  it("several servers have prefixes, and clients are notified of changes", async () => {
+  it("with several servers uses prefixes, and notifies clients of changes", async () => {
     const { serve, write } = setUp({ "mcpfile.yaml": TWO });
     const gateway = serve("mcpfile.yaml", "--stdio");
     const { serverInfo } = await gateway.ask("initialize", INITIALIZE);
@@ -179,7 +179,7 @@ describe("served", () => {
     await until(() => gateway.news() > 0);
   });
 
-  it("a workspace and --only keep prefixes", async () => {
+  it("keeps prefixes with --only and in a workspace", async () => {
     const { serve } = setUp({ "mcpfile.yaml": TWO, "portolan.yaml": "version: 1\n" });
     for (const words of [
       ["mcpfile.yaml", "--only", "two"],
@@ -191,7 +191,7 @@ describe("served", () => {
     }
   });
 
-  it("the port of an mcpserver.yaml is used, and unused settings are reported", async () => {
+  it("uses the port of an mcpserver.yaml, and reports unused settings", async () => {
     const free = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => free.once("listening", resolve));
     const { port } = free.address() as AddressInfo;
@@ -209,7 +209,7 @@ describe("served", () => {
 });
 
 describe("validate and secrets", () => {
-  it("shows every error with its place", async () => {
+  it("validate shows every error with its place", async () => {
     const { run } = setUp({
       "mcpfile.yaml": `${head("bad")}tools:
   - name: a
@@ -231,7 +231,7 @@ describe("validate and secrets", () => {
     expect(out.match(/ error /g)?.length).toBeGreaterThanOrEqual(4);
   });
 
-  it("secrets check and why know the secrets it needs", async () => {
+  it("secrets check, why and list report the secrets that the file needs", async () => {
     const { run, runWith } = setUp({
       "mcpfile.yaml": `${head("api")}tools:
   - {name: a, description: d, invocation: {http: {method: GET, url: "http://127.0.0.1:1/", headers: {Authorization: "Bearer \${API_TOKEN}"}}}}
@@ -255,7 +255,7 @@ describe("validate and secrets", () => {
 });
 
 describe("init mcpfile", () => {
-  it("writes a file that works, and never over another", async () => {
+  it("writes a file that works, and never overwrites one", async () => {
     const { run, file, write } = setUp();
     const { code, out } = await run("init", "mcpfile", "--text");
     expect(code).toBe(0);
@@ -281,7 +281,7 @@ describe("convert", () => {
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
-  it("openapi: the mcpfile on stdout, the rest on stderr", async () => {
+  it("openapi: prints the mcpfile on stdout, everything else on stderr", async () => {
     const { run, write } = setUp();
     const { code, out, err } = await run("convert", "openapi", PETSTORE);
     expect(code).toBe(0);
@@ -294,7 +294,7 @@ describe("convert", () => {
     expect(json).toMatchObject({ mcpfile: out, tools: 6 });
   });
 
-  it("openapi: --out, --only, --name, --base-url, --force", async () => {
+  it("openapi: supports --out, --only, --name, --base-url, --force", async () => {
     const { run, file } = setUp();
     const words = ["convert", "openapi", PETSTORE, "--out", "p.mcpfile.yaml"];
     const { code, out, err } = await run(
@@ -319,7 +319,7 @@ describe("convert", () => {
     expect(file("p.mcpfile.yaml")).toMatch(/^name: petstore$/m);
   });
 
-  it("openapi: the next steps add the file to the sources of the workspace, and keep the other files", async () => {
+  it("openapi: the next steps add the file to the sources of the workspace, and keep the others", async () => {
     const { run, write, cwd } = setUp({ "mcpfile.yaml": ONE });
     mkdirSync(join(cwd, ".drivers/d"), { recursive: true });
     write(".drivers/d/DRIVER.md", "---\nid: d\n---\n");
@@ -332,7 +332,7 @@ describe("convert", () => {
     expect(servers).toHaveLength(2);
   });
 
-  it("openapi: --split writes a folder that is a workspace at once", async () => {
+  it("openapi: --split writes a folder that is a complete workspace", async () => {
     const operation = (tag: string): object => ({
       get: { operationId: `get_${tag}`, tags: [tag], responses: {} },
     });
@@ -381,7 +381,7 @@ describe("convert", () => {
     expect(envelope(await run("convert", "openapi"))).toMatchObject({ code: "USAGE" });
   });
 
-  it("openapi: from a URL, within limits and from one host", async () => {
+  it("openapi: reads from a URL, within limits and from one host", async () => {
     const spec = JSON.stringify({
       openapi: "3.0.0",
       info: { title: "Near", version: "1" },
@@ -414,7 +414,7 @@ describe("convert", () => {
     expect(await wrong("ftp://example.com/api.json")).toContain("must be https");
   });
 
-  it("mcpfile: an older file without servers says where they belong", async () => {
+  it("mcpfile: an old file without servers gets a hint where the servers belong", async () => {
     const { run } = setUp({ "old.yaml": 'mcpFileVersion: "0.0.1"\nservers: []\n' });
     expect(envelope(await run("convert", "mcpfile", "old.yaml"))).toMatchObject({
       code: "FILE_INVALID",
@@ -423,7 +423,7 @@ describe("convert", () => {
     });
   });
 
-  it("mcpfile: an older file as new ones that mean the same", async () => {
+  it("mcpfile: converts an old file into new ones with the same meaning", async () => {
     const { run, cwd } = setUp({ "old.yaml": TWO, "mcpfile.yaml": ONE, "bad.yaml": "mcpFileVersion: 9\n" });
     const single = await run("convert", "mcpfile", "mcpfile.yaml");
     expect(single).toMatchObject({ code: 0, err: "" });

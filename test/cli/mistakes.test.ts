@@ -1,4 +1,4 @@
-// Words at the wrong place: the command does what the user means, or its hint says how to write it.
+// Mistakes on the command line: the command does what the user means, or its hint says how to write it.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { envelope, fixture, portolan, quoted, resultText, temporaryFolder } from "../helpers/cli.ts";
 
-test("a command that would show a secret, JSON without quotes, and a path without an option have a hint", async () => {
+test("secrets get, JSON without quotes, and a path without an option cause a hint", async () => {
   expect(envelope(await portolan(["secrets", "get", "X"])).hint).toContain(
     "No command shows the value of a secret. To see the names: portolan secrets list.",
   );
@@ -19,7 +19,7 @@ test("a command that would show a secret, JSON without quotes, and a path withou
   );
 });
 
-test("add with a command that is not behind -- proposes the line to type", async () => {
+test("add with a command that does not follow -- proposes the line to type", async () => {
   const cwd = temporaryFolder();
   const hint = async (...words: string[]): Promise<unknown> =>
     envelope(await portolan(["add", ...words], { cwd })).hint;
@@ -34,7 +34,7 @@ test("add with a command that is not behind -- proposes the line to type", async
   );
 });
 
-test("a tool of the workspace takes precedence over a program on PATH, which is called if there is no such tool", async () => {
+test("call prefers a tool of the workspace to a program on the PATH with the same name", async () => {
   const [top, cwd] = [temporaryFolder(), temporaryFolder()];
   const { command, args } = stdioCommand("--era=modern");
   writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ servers: { good: { command, args } } }));

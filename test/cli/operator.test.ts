@@ -1,4 +1,4 @@
-// An operator's day: secrets of a gateway in the background, pins, denials and reloads beside it, and gateways elsewhere.
+// Tasks of an operator with a gateway in the background: secrets, pins, denials, reloads, and gateways of other folders.
 
 import {
   chmodSync,
@@ -55,7 +55,7 @@ const fixture = (env: Record<string, string> = {}): object => {
   return { command, args: [...args], env };
 };
 
-/** The file that a unit names, for processes without a terminal. */
+/** Creates a passphrase file, for processes without a terminal. */
 function withPassphrase({ top, env }: Place): string {
   const file = join(top, "passphrase");
   writeFileSync(file, "p4ssphrase\n", { mode: 0o600 });
@@ -64,7 +64,7 @@ function withPassphrase({ top, env }: Place): string {
 }
 
 test(
-  "a vault is created at the terminal while the value is piped in, and a daemon asks for the passphrase",
+  "secrets set creates a vault with a passphrase from the terminal and a value from a pipe",
   needs("tmux"),
   async () => {
     const place = setUp({ servers: { one: fixture({ TOKEN: "${TOKEN}" }) } });
@@ -79,7 +79,7 @@ test(
     ]);
     expect([set.code, set.shown]).toEqual([0, expect.stringContaining("TOKEN was stored in the vault.")]);
     expect((await shell.run("portolan secrets lock")).code).toBe(0);
-    // Also if the vault must not stay unlocked for the next command.
+    // This also works if the vault is locked again after each command.
     const served = await shell.run("PORTOLAN_VAULT_TIMEOUT=0 portolan serve --daemon", [
       ["Passphrase of the vault", ...typed],
     ]);
@@ -90,7 +90,7 @@ test(
   },
 );
 
-test("a service that could not open the vault at its start is refused, and one with a passphrase file is not", async () => {
+test("service install refuses a locked vault, but accepts one with a passphrase file", async () => {
   const place = setUp({
     servers: { one: fixture({ TOKEN: "${TOKEN}", HERE: "${ONLY_HERE}" }) },
     gateway: { port: 0, callers: [{ name: "ci", token: "${CI_TOKEN}" }] },
@@ -130,7 +130,7 @@ test("a service that could not open the vault at its start is refused, and one w
   const wrong = await run("service", "install", "--passphrase-file", "../passphrase-wrong");
   expect(envelope(wrong).message).toContain(`the passphrase in ${file}-wrong does not open the vault`);
   expect(envelope(wrong).hint).toContain("Write the right passphrase into the passphrase file.");
-  // The variables of this terminal do not count.
+  // A variable of this terminal does not count for the service.
   env["ONLY_HERE"] = "x";
   const noted = await run("service", "install", "--print", "--passphrase-file", "../passphrase");
   expect(noted.err).toContain("The service has no value for ONLY_HERE");
@@ -140,7 +140,7 @@ test("a service that could not open the vault at its start is refused, and one w
   expect(envelope(call).message).toContain("is locked. Unlock it at a terminal: portolan secrets unlock.");
 });
 
-test("pin approves the tools that a gateway sees, also those for clients that answer server requests", async () => {
+test("pin approves the tools that a gateway uses, also for clients that answer server requests", async () => {
   const [command = "", ...args] = EVERYTHING.split(" ");
   const { run } = setUp({ servers: { all: { command, args } } });
   const pinned = JSON.parse((await run("pin", "all")).out) as { servers: { pinned: { name: string }[] }[] };
@@ -155,7 +155,7 @@ test("pin approves the tools that a gateway sees, also those for clients that an
 });
 
 test(
-  "beside a gateway: a denied call names its grant, and status forgets what is mended",
+  "while a gateway runs, a denied call names its grant, and status forgets solved problems",
   needs("bubblewrap"),
   async () => {
     const shell = { command: process.execPath, args: [SHELL] };
@@ -174,7 +174,7 @@ test(
     await until(async () => (await read()).out.includes("hello"));
     for (const command of [["status"], ["why", "shell"]])
       expect((await run(...command)).out).not.toContain("SANDBOX_DENIED");
-    // The stderr of the program before says nothing about the one that does not start.
+    // The stderr of the previous process says nothing about a program that does not start.
     await run("call", "shell.run", "script=echo of-the-old-program >&2");
     save({ servers: { shell: { command: join(top, "no-such-program"), args: [] } } });
     await until(async () => (await run("why", "shell")).out.includes('"failed"'));
@@ -182,7 +182,7 @@ test(
   },
 );
 
-test("an error about settings is forgotten after a good reload, and a limit that is exceeded is in the log", async () => {
+test("an error in settings is forgotten after a good reload; an exceeded limit is in the log", async () => {
   const callers = [{ name: "ci", token: "${file:token}", limits: { rate: { per_second: 0.01, burst: 1 } } }];
   const place = setUp({ servers: { one: fixture() }, gateway: { port: 0, callers }, audit: true });
   const { cwd, run } = place;
@@ -203,14 +203,14 @@ test("an error about settings is forgotten after a good reload, and a limit that
   const { rename } = await import("node:fs/promises");
   await rename(token, `${token}.away`);
   expect((await run("reload")).code).toBe(2);
-  // Once, although it is a diagnostic and a problem of the gateway.
+  // The problem is reported once, although it is also a diagnostic.
   expect((await run("status", "--text")).out.split("settings are not in use")).toHaveLength(2);
   await rename(`${token}.away`, token);
   expect((await run("reload")).code).toBe(0);
   expect((await run("status", "--text")).out).not.toContain("settings are not in use");
 });
 
-test("a damaged audit log is in the message of a start, until it is moved away with its anchors", async () => {
+test("the error of a start names a damaged audit log, until the log is moved away with its anchors", async () => {
   const { top, run } = setUp({ servers: { one: fixture() }, audit: true });
   const serve = (): Promise<Ran> => run("serve", "--daemon", "--text");
   const none = await run("audit", "calls", "--verify", "--text");
@@ -240,7 +240,7 @@ test("a damaged audit log is in the message of a start, until it is moved away w
   expect((await run("audit", "calls", "--verify")).code).toBe(0);
 });
 
-test("secrets set and a reload use new secrets: they restart their servers, and replace the tokens of callers and of the gateway", async () => {
+test("after secrets set, a reload restarts servers and replaces tokens of callers and of the gateway", async () => {
   const shell = { command: process.execPath, args: [SHELL], env: { TOKEN: "${TOKEN}" } };
   const callers = [{ name: "ci", token: "${CI_TOKEN}" }];
   const place = setUp({ servers: { shell, one: fixture() }, gateway: { port: 0, callers } });
@@ -319,7 +319,7 @@ test("secrets set and a reload use new secrets: they restart their servers, and 
   for (const token of [`${TOKEN}-new`, renewed.out.trim()]) expect(await isAccepted(token)).toBe(true);
 });
 
-test("reload, restart and grant say whether the server started, with their exit codes", async () => {
+test("reload, restart and grant say whether the server started, and exit accordingly", async () => {
   const { cwd, top, run, save } = setUp({});
   const program = join(cwd, "server.mjs");
   const { args } = stdioCommand("--era=modern");
@@ -385,7 +385,7 @@ test("a command reports a changed server that does not run", async () => {
   expect(removed.err).toMatch(/one: .*second-missing/);
 });
 
-test("list and why show what a caller may use, as the gateway does; refused calls are in the log and the events", async () => {
+test("list and why show what a caller may use; refused calls are in the log and the events", async () => {
   const callers = [{ name: "ci", token: "${file:token}", deny: { tools: ["one.fail", "one.ask_*"] } }];
   const { cwd, run } = setUp({ servers: { one: fixture(), two: fixture() }, gateway: { port: 0, callers } });
   writeFileSync(join(cwd, "token"), TOKEN, { mode: 0o600 });
@@ -452,7 +452,7 @@ test("update names the servers of npm, and the command that updates them", async
   expect((await place.run("update", "missing", "--text")).err).toContain('There is no server "missing"');
 });
 
-test("commands in another folder name the gateways that run", async () => {
+test("commands in another folder name the running gateways", async () => {
   const { top, cwd, env, run } = setUp({ servers: { one: fixture() } });
   expect((await run("serve", "--daemon")).code).toBe(0);
   const elsewhere = join(top, "elsewhere");

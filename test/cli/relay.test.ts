@@ -1,4 +1,4 @@
-// Beside a running gateway: clients of `portolan serve --stdio` share its servers and survive its restart, and commands find it.
+// Clients of `portolan serve --stdio` share the servers of a gateway and survive its restart; commands find it.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
@@ -67,7 +67,7 @@ const callsOf = async (mcp: McpConnection, tool: string): Promise<number> => {
   return stats.calls[tool] ?? 0;
 };
 
-it("says in one line which of both it does; options that change the servers start own ones", async () => {
+it("serve --stdio says whether it uses a gateway or starts servers; some options start servers", async () => {
   const { cwd, env, serve } = setUp();
   const line = async (...words: string[]): Promise<string> => {
     const { done } = start(["serve", "--stdio", ...words], { cwd, env });
@@ -92,8 +92,8 @@ it("says in one line which of both it does; options that change the servers star
   expect(await line()).toMatch(/serves only some servers of the workspace\.$/);
 });
 
-describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
-  it("shares the servers; progress, cancellation, server requests, changed lists and large results pass", async () => {
+describe.each(["legacy", "modern"] as const)("a %s client of serve --stdio beside a gateway", (era) => {
+  it("shares the servers; progress, cancellation, server requests and large results pass through", async () => {
     const { serve, connect } = setUp();
     await serve();
     const asked: string[] = [];
@@ -115,7 +115,7 @@ describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
     });
     const other = await connect(era === "legacy" ? "modern" : "legacy");
     await mcp.callTool("mcp_good_echo", { text: "a" });
-    // Both see the calls of one process.
+    // Both clients use one process.
     expect(await callsOf(other, "echo")).toBe(1);
 
     const progress: number[] = [];
@@ -150,7 +150,7 @@ describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
     expect(textOf(large)).toHaveLength(3_000_000);
   });
 
-  it("survives a restart: a call in flight fails clearly, later ones reach the new gateway", async () => {
+  it("survives a gateway restart: a running call fails clearly, later ones reach the new gateway", async () => {
     const { serve, connect } = setUp();
     const gateway = await serve();
     const mcp = await connect(era);
@@ -166,7 +166,7 @@ describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
       ) as string,
     });
     await until(async () => (await callsOf(other, "hang")) === 1);
-    // A crash, which gives the gateway no time to say anything.
+    // SIGKILL gives the gateway no time to send a response.
     gateway.kill("SIGKILL");
     await failed;
     const waiting = mcp.callTool("mcp_good_echo", { text: "later" });
@@ -182,8 +182,8 @@ describe.each(["legacy", "modern"] as const)("a %s client", (era) => {
 const run = ({ cwd, env }: Pick<ReturnType<typeof setUp>, "cwd" | "env">, ...words: string[]): Promise<Ran> =>
   portolan(words, { cwd, env });
 
-describe("commands beside a gateway", () => {
-  it("work while the config files have errors, and say so in one line", async () => {
+describe("commands while a gateway runs", () => {
+  it("use the gateway while the config files have errors, and say so in one line", async () => {
     const place = setUp();
     await place.serve();
     writeFileSync(join(place.cwd, "portolan.yaml"), "version: 1\nservers: [");
@@ -203,7 +203,7 @@ describe("commands beside a gateway", () => {
     expect((await run(place, "call", "good.echo", "text=hi", "--standalone")).code).toBe(2);
   });
 
-  it("find the gateway of a folder by a file that it serves; a grant for one call starts an own copy", async () => {
+  it("find the gateway by a file that it serves; grants for one call start a separate process", async () => {
     const place = setUp();
     const tool = { name: "pid", description: "x", inputSchema: { type: "object" } };
     writeFileSync(

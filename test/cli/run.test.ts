@@ -30,7 +30,7 @@ const SEED = `# Import MCP server
 @mcp repo = github.resource("github://repos/mlld-lang/mlld")
 `;
 
-/** A stand-in for the GitHub API: issues need the token. */
+/** A fake GitHub API: issues need the token. */
 async function startApi(): Promise<{ url: string; requests: string[] }> {
   const requests: string[] = [];
   const api = createServer((request, response) => {
@@ -62,7 +62,7 @@ async function workspace(script: string) {
 }
 
 describe("portolan run", () => {
-  it("carries out the script of the package format", async () => {
+  it("runs the example script of the package format", async () => {
     const { cwd, env, requests } = await workspace(SEED);
     const ran = await portolan(["run", "x.mld", "--json"], { cwd, env: { ...env, GITHUB_TOKEN: TOKEN } });
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
@@ -84,7 +84,7 @@ describe("portolan run", () => {
     ]);
   });
 
-  it("prints text with values, takes variables, and redacts the secret", async () => {
+  it("prints text with values, takes variables, and redacts secrets", async () => {
     const more =
       '@text who = "nobody"\n@mcp token = github.showToken()\nFor {{who}}: #{{issue.number}} {{issue.labels[0].name}}\n{{token}}\n';
     const { cwd, env } = await workspace(SEED + more);
@@ -95,7 +95,7 @@ describe("portolan run", () => {
     expect(ran).toEqual({ code: 0, err: "", out: "For {{x}}: #42 idea\nThe token is [redacted].\n" });
   });
 
-  it("fails with the name of a missing secret before anything is called", async () => {
+  it("fails with the name of a missing secret before it calls a tool", async () => {
     const { cwd, env, requests } = await workspace(SEED);
     const ran = await portolan(["run", "x.mld", "--json"], { cwd, env });
     expect(ran.code).toBe(2);
@@ -128,7 +128,7 @@ describe("portolan run", () => {
     expect(requests).toEqual([]);
   });
 
-  it("--dry-run shows what would be used, and needs no secret", async () => {
+  it("--dry-run shows the servers, secrets and calls, and needs no secret", async () => {
     const { cwd, env, requests } = await workspace(SEED);
     const ran = await portolan(["run", "x.mld", "--dry-run"], { cwd, env });
     expect(ran).toEqual({
@@ -154,7 +154,7 @@ describe("portolan run", () => {
     });
   });
 
-  it("runs commands of the present form of the language", async () => {
+  it("runs scripts in the current syntax of the language", async () => {
     const command = quoted([process.execPath, SERVER]).replaceAll('"', "'");
     const { cwd, env } = await workspace(
       `import tools from mcp "${command}" as @gh\nimport tools { @show_token as @token } from mcp "${command}"\nshow @gh.showToken()\nvar @t = @token()\nshow @t\n`,
@@ -172,7 +172,7 @@ describe("portolan run", () => {
     });
   });
 
-  it("Ctrl-C ends the server as well", async () => {
+  it("Ctrl-C also ends the server", async () => {
     const { cwd, env } = await workspace(
       "@import mcp github from @alice/github-mcp\nReady.\n@mcp a = github.wait()\n",
     );
@@ -191,7 +191,7 @@ describe("portolan run", () => {
   });
 });
 
-it("asks for a missing secret without showing it", needs("a terminal"), async () => {
+it("run asks for a missing secret without showing it", needs("a terminal"), async () => {
   const { cwd, env, requests } = await workspace(`${SEED}Issue {{issue.number}}.\n`);
   const screen = terminal(`cd ${quoted([cwd])} && portolan run x.mld`, 100, env);
   await screen.shows("Value of GITHUB_TOKEN");

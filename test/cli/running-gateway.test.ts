@@ -1,4 +1,4 @@
-// A running gateway and the commands beside it: one copy of each server, found by a state file that is never believed blindly.
+// Commands while a gateway runs: one copy of each server, and a state file that the commands verify.
 
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,8 +20,8 @@ import {
   yaml,
 } from "../helpers/running-gateway.ts";
 
-describe("commands beside a gateway", () => {
-  it("use its servers and say so, and start no second copy; --standalone does", async () => {
+describe("commands while a gateway runs", () => {
+  it("use the servers of the gateway and say so; --standalone starts other processes", async () => {
     const mark = `MARK=${Math.random()}`;
     const [name = "", value = ""] = mark.split("=");
     const place = setUp(yaml({ good: { ...entry("--era=modern"), env: { [name]: value } } }));
@@ -60,7 +60,7 @@ describe("commands beside a gateway", () => {
     expect((await place.json<Status>("status")).gateway).toBeNull();
   });
 
-  it("status and why do not wait for a server that is starting; nothing counts it as up", async () => {
+  it("status and why do not wait for a server that is starting, and do not count it as up", async () => {
     const slow = entry("--fault=slow-start:300000");
     const place = setUp(yaml({ good: entry("--era=modern"), slow: { ...slow, timeouts: { start: "5m" } } }));
     await place.serve("--no-auth", "--wait", "0");
@@ -89,7 +89,7 @@ describe("commands beside a gateway", () => {
     });
   });
 
-  it("only a command that starts servers says so at a terminal", needs("a terminal"), async () => {
+  it("only commands that start servers report this at a terminal", needs("a terminal"), async () => {
     const place = setUp(yaml({ good: entry("--era=modern"), other: entry("--era=modern") }));
     await place.serve("--no-auth", "--only", "good");
     const status = async (option: string): Promise<string> => {
@@ -121,7 +121,7 @@ describe("commands beside a gateway", () => {
     await until(async () => (await place.run("logs", "good", "--text")).out.includes("ended by SIGKILL —"));
   });
 
-  it("add in another folder, and a call of a server that the folder does not have, name the gateway's workspace", async () => {
+  it("add and call in another folder name the workspace of the gateway", async () => {
     const place = setUp();
     await place.serve("--no-auth");
     const cwd = temporaryFolder();
@@ -132,7 +132,7 @@ describe("commands beside a gateway", () => {
     expect((await here("add", "more", "--dry-run", ...program)).err).not.toContain("A gateway runs");
     const added = await here("add", "more", "--text", ...program);
     expect(added).toMatchObject({ code: 0, err: expect.stringContaining(note) as string });
-    // The file is not new any more, or the user has chosen the folder.
+    // There is no note if the file exists already, or if -w names the folder.
     expect((await here("add", "second", ...program)).err).not.toContain("A gateway runs");
     const chosen = temporaryFolder();
     expect((await here("add", "more", "-w", chosen, ...program)).err).not.toContain("A gateway runs");
@@ -164,7 +164,7 @@ describe("commands beside a gateway", () => {
     );
   });
 
-  it("errors, progress and cancelled calls pass through", async () => {
+  it("errors, progress and cancellation pass through the gateway", async () => {
     const place = setUp();
     await place.serve("--no-auth");
     const unknown = envelope(await place.run("call", "good.ecoh"));
@@ -177,7 +177,7 @@ describe("commands beside a gateway", () => {
     expect((await place.json<Status>("status")).healthy).toBe(true);
   });
 
-  it("two workspaces have two gateways, and several of one workspace are named", async () => {
+  it("two workspaces have two gateways; if one workspace has several, an error names them", async () => {
     const [a, b] = [setUp(), setUp(yaml({ other: entry("--era=modern") }))];
     const [first, second] = await Promise.all([a.serve("--no-auth"), b.serve("--no-auth")]);
     expect((await a.json<Status>("status")).gateway?.pid).toBe(first.pid);
@@ -196,7 +196,7 @@ describe("commands beside a gateway", () => {
     expect((await b.run("stop")).out).toContain('"stopped": []');
   });
 
-  it("a port that a gateway uses: the error names its workspace and process, and how to stop it", async () => {
+  it("the error of a port that a gateway uses names its workspace and process, and how to stop it", async () => {
     const place = setUp();
     const { pid } = await place.serve("--no-auth");
     const { port } = new URL((await place.json<Status>("status")).gateway?.url ?? "");
@@ -217,7 +217,7 @@ describe("commands beside a gateway", () => {
     }
   });
 
-  it("restart replaces the process; a call that runs meanwhile finishes on the old one", async () => {
+  it("restart replaces the process; a running call finishes on the old one", async () => {
     const place = setUp();
     const gateway = await place.serve("--no-auth");
     const [old = 0] = gateway.servers();
@@ -227,7 +227,7 @@ describe("commands beside a gateway", () => {
     expect(health.state).toBe("ready");
     expect((await slow.done).code).toBe(0);
     await until(() => !isRunning(old));
-    // The call may have had a process of its own, which ends a moment after the call.
+    // The call may have had a dedicated process, which ends a moment after the call.
     await until(() => gateway.servers().length === 1);
     await gateway.shows("good restarted as requested");
     expect(envelope(await place.run("restart", "godo")).hint).toContain('"good"');
@@ -236,7 +236,7 @@ describe("commands beside a gateway", () => {
     expect(envelope(await place.run("restart", "good"))).toMatchObject({ code: "SERVER_UNAVAILABLE" });
   });
 
-  it("logs shows the stderr of a server without secrets, also after the end of the gateway", async () => {
+  it("logs shows the stderr of a server without secrets, also after the gateway has ended", async () => {
     const secret = "sekret-value-12345";
     const noisy = { command: "node", args: ["noisy.mjs"], env: { TOKEN: "${TOKEN}" } };
     const place = setUp(yaml({ good: noisy }));
@@ -288,7 +288,7 @@ describe("reload", () => {
   const urlOf = async (place: Place): Promise<string> =>
     (await place.json<Status>("status")).gateway?.url ?? "";
 
-  it("shows the warnings about rules while they are in force", async () => {
+  it("shows warnings about rules until the rules are corrected", async () => {
     const place = setUp(yaml({ good: entry("--era=modern") }));
     await place.serve();
     const reload = async (...tools: string[]): Promise<string> => {
@@ -307,7 +307,7 @@ describe("reload", () => {
     expect(await place.json("reload")).toMatchObject({ warnings: [] });
   });
 
-  it("reports what the present files and secrets cause, and nothing of earlier ones", async () => {
+  it("reports only the problems of the current files and secrets, not earlier ones", async () => {
     const caller = (file: string, more: Settings = {}): Settings => ({
       callers: [{ name: "ann", token: `\${file:${file}}`, ...more }],
     });
@@ -339,7 +339,7 @@ describe("reload", () => {
     expect(back).not.toContain("need a restart");
   });
 
-  it("names the changed servers and their tools; a file with an error is not applied at all", async () => {
+  it("names the changed servers and their tools; a file with an error is not applied", async () => {
     const place = setUp(yaml({ good: entry("--era=modern") }));
     await place.serve();
     expect((await place.run("reload", "--text")).out).toContain(
@@ -363,7 +363,7 @@ describe("reload", () => {
     expect(broken).toMatch(/comand.*Did you mean/);
   });
 
-  it("why says that a new configuration which could not start is not in use", async () => {
+  it("why says that a new config which could not start is not in use", async () => {
     const place = setUp();
     await place.serve();
     expect(await place.json("why", "good")).toMatchObject({ runs: { inUse: true } });
@@ -375,7 +375,7 @@ describe("reload", () => {
     expect(await place.json("why", "good")).toMatchObject({ runs: { inUse: false } });
   });
 
-  it("names what was applied before a failed reload, and the command that sets a missing secret", async () => {
+  it("names the settings that were applied before a failed reload, and how to set a missing secret", async () => {
     const servers = { good: entry("--era=modern") };
     const place = setUp(yaml(servers));
     const gateway = await place.serve();
@@ -389,7 +389,7 @@ describe("reload", () => {
     expect(reload.out).toContain("\nSettings applied earlier, since the last reload: page_size\n");
   });
 
-  it("of a file in which only lines moved shows the new lines, and restarts nothing", async () => {
+  it("updates the line numbers in status if only lines moved, and restarts nothing", async () => {
     const text = yaml({ good: entry("--era=modern") });
     const place = setUp(text);
     const gateway = await place.serve();
@@ -403,7 +403,7 @@ describe("reload", () => {
     expect(gateway.servers()).toEqual([server]);
   });
 
-  it("callers change without a restart; SIGHUP with a broken file keeps the old state, and says so", async () => {
+  it("changes callers without a restart; SIGHUP with a broken file keeps the old callers", async () => {
     const place = setUp(yaml({ good: entry("--era=modern") }, callers("ann")));
     const gateway = await place.serve();
     const [server] = gateway.servers();
@@ -454,7 +454,7 @@ describe("reload", () => {
   });
 });
 
-it("outside of a terminal, the log has one dated line for each event, or JSON, and never the token", async () => {
+it("without a terminal, the log has one line with a date for each event, or JSON, and no token", async () => {
   const place = setUp();
   const text = await place.serve();
   await text.shows("token prints it");
@@ -482,7 +482,7 @@ it("outside of a terminal, the log has one dated line for each event, or JSON, a
   for (const { err } of [text, json]) expect(err()).not.toContain("ptl_");
 });
 
-it("a diagnostic in the JSON log has its severity as the level, not in the message", async () => {
+it("the JSON log has the severity of a diagnostic as its level, not in the message", async () => {
   const callers = [{ name: "ci", token: "token-of-ci-0123456789" }];
   const place = setUp(yaml({ good: entry("--era=modern") }, { callers }));
   const gateway = await place.serve("--log-format", "json");

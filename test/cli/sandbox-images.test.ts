@@ -59,7 +59,7 @@ const lasting = (words: readonly string[]): string[] =>
   words.slice(words.indexOf("run")).filter((word) => !/^portolan[-.]|^…$/.test(word));
 
 describe.skipIf(process.platform === "win32")("the driver of an image", () => {
-  it("requests a mode in its file, and gets it when the workspace allows it", async () => {
+  it("can set a sandbox mode in its file, and gets it if the workspace allows it", async () => {
     const { run, cwd } = setUp({});
     mkdirSync(join(cwd, ".drivers/web"), { recursive: true });
     mkdirSync(join(cwd, "tools/echo"), { recursive: true });
@@ -103,7 +103,7 @@ describe.skipIf(process.platform === "win32")("the driver of an image", () => {
 });
 
 describe.skipIf(process.platform === "win32")("the plan of an image", () => {
-  it("is that of the real start, with its port, and starts and ends nothing", async () => {
+  it("is the same as the real start, with its port, and starts and ends nothing", async () => {
     const { run, calls } = setUp({ strict: web("http"), open: web("http", OPEN) });
     const strict = await run(["why", "--plan", "strict"]);
     const plan = JSON.parse(strict.out) as Plan;
@@ -149,7 +149,7 @@ describe.skipIf(process.platform === "win32")("the plan of an image", () => {
 });
 
 describe.skipIf(process.platform === "win32")("an image's engine", () => {
-  it("is the configured one for every command", async () => {
+  it("is the configured one for every engine command", async () => {
     const DOCKER_HOST = "tcp://engine.example:2376";
     const { run, calls } = setUp({ away: web("http", { ...OPEN, env: { DOCKER_HOST } }) });
     expect((await run(["list", "away"])).code).toBe(0);
@@ -172,7 +172,7 @@ describe.skipIf(process.platform === "win32")("an image whose port refuses conne
     expect(JSON.parse(status.out)).toMatchObject({ servers: [{ alias: "index", state: "failed" }] });
   });
 
-  it("does not keep the command from ending: a first signal closes, a second one leaves at once", async () => {
+  it("lets the command end: the first signal closes, a second one exits at once", async () => {
     const { cwd, env, calls } = setUp({ index: web("closed", OPEN) });
     for (const signals of [1, 2]) {
       const before = calls().filter(({ argv }) => argv[0] === "port").length;

@@ -47,13 +47,13 @@ it("validate reports the paths that a sandbox would hide, without starting a ser
   ]);
 });
 
-describe("limits in a plan", needs("bubblewrap"), () => {
+describe("limits in why --plan", needs("bubblewrap"), () => {
   const server = (limits: object) => ({ command: process.execPath, args: ["x.js"], sandbox: { limits } });
   const files = {
     "portolan.yaml": JSON.stringify({ servers: { plain: server({}), bounded: server({ memory: "1GiB" }) } }),
   };
 
-  it("are the limits that are set; a default that cannot be enforced is listed, and prevents nothing", async () => {
+  it("include only the limits that are enforced; unenforced defaults are listed", async () => {
     const { run } = setUp(files, { PATH: pathWith("bwrap") });
     const plain = await run(["why", "--plan", "plain"]);
     const { sandbox } = JSON.parse(plain.out) as Plan;
@@ -76,7 +76,7 @@ describe("limits in a plan", needs("bubblewrap"), () => {
     });
   });
 
-  it("do not count processes of root", needs("root"), async () => {
+  it("do not include a number of processes for root", needs("root"), async () => {
     const text = (await setUp(files).run(["why", "--plan", "plain", "--text"])).out;
     expect(text).toMatch(/limits +4 GiB of memory, 1024 open files\n/);
     expect(text).toContain(
@@ -85,7 +85,7 @@ describe("limits in a plan", needs("bubblewrap"), () => {
   });
 });
 
-describe("the plan of an mcpfile", () => {
+describe("why --plan of an mcpfile", () => {
   const tool = (name: string, invocation: object): object => ({
     ...{ name, description: "Does something.", invocation },
     inputSchema: { type: "object", properties: { text: { type: "string" } } },
@@ -99,7 +99,7 @@ describe("the plan of an mcpfile", () => {
   const say = tool("say", { cli: { command: "node say.js --token ${TOKEN} {text}" } });
   const web = tool("web", { http: { url: "https://api.example.com/", method: "GET" } });
 
-  it("has the sandbox of each command", needs("bubblewrap"), async () => {
+  it("shows the sandbox of each command", needs("bubblewrap"), async () => {
     const narrow = tool("narrow", { cli: { command: "node {text}", sandbox: { network: [] } } });
     const lost = tool("lost", { cli: { command: "no-such-program-anywhere {text}" } });
     const { run } = setUp({ "mcpfile.yaml": file({ network: ["api.example.com"] }, say, narrow, web) });
@@ -124,7 +124,7 @@ describe("the plan of an mcpfile", () => {
     expect(missing.out).toContain('cannot start "no-such-program-anywhere"');
   });
 
-  it("shows which commands have all rights, and that requests are not programs", async () => {
+  it("shows which commands run without a sandbox, and that HTTP requests start no program", async () => {
     const { run } = setUp({ "mcpfile.yaml": file(undefined, say, web), "web.yaml": file(undefined, web) });
     const open = await run(["why", "--plan", "my-tools", "-w", "mcpfile.yaml", "--text"]);
     expect(open).toMatchObject({ code: 0, err: "" });

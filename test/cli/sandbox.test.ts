@@ -42,7 +42,7 @@ const entry = (...flags: string[]) => {
   return { command, args: [...args] };
 };
 
-describe("a plan", () => {
+describe("why --plan", () => {
   it("shows the rights of a server, and starts nothing", async () => {
     const { cwd, run } = setUp({
       files: {
@@ -72,7 +72,7 @@ describe("a plan", () => {
     expect(existsSync(join(cwd, "started"))).toBe(false);
   });
 
-  it("has the certificates that a variable of this program names", async () => {
+  it("includes the certificate files that a variable of the environment names", async () => {
     const { cwd, run } = setUp({ web: { command: process.execPath, args: ["-e", ""] } });
     const path = join(cwd, "company.pem");
     writeFileSync(path, "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n");
@@ -82,7 +82,7 @@ describe("a plan", () => {
     expect(plan.env).toContain("NODE_EXTRA_CA_CERTS");
   });
 
-  it("also exists for a command, and reports servers without a program", async () => {
+  it("also works for a command, and reports servers without a program", async () => {
     const { run } = setUp({ away: { url: "https://mcp.example.com/mcp" } });
     const { command, args } = stdioCommand();
     const ran = await run(["why", "--plan", "--sandbox", "off", "--", command, ...args]);
@@ -95,7 +95,7 @@ describe("a plan", () => {
     expect(envelope(await run(["why", "--", command])).message).toContain("a server of the workspace");
   });
 
-  it("respects the command line and PORTOLAN_SANDBOX", async () => {
+  it("follows --sandbox and PORTOLAN_SANDBOX", async () => {
     const { run } = setUp({ a: entry(), b: { ...entry(), sandbox: "enforce" } });
     const sandboxOf = async (words: string[], env?: Record<string, string>) =>
       (JSON.parse((await run(["why", "--plan", ...words], env)).out) as Plan).sandbox;
@@ -125,7 +125,7 @@ describe("a relaxed sandbox", () => {
     expect(validate.out).toContain("note sandbox is off: the program can use every file, host and program");
   });
 
-  it("needs the name of its server", async () => {
+  it("needs the name of its server in --sandbox", async () => {
     const { run } = setUp(servers);
     const status = await run(["status", "plain", "--sandbox", "plain=off"]);
     expect(JSON.parse(status.out)).toMatchObject({
@@ -145,7 +145,7 @@ describe("a relaxed sandbox", () => {
   });
 });
 
-it("a command gets the rights of its options", async () => {
+it("a command gets the sandbox mode of its options, and wrong options are refused", async () => {
   const { cwd, run } = setUp({});
   writeFileSync(join(cwd, "data", "note.txt"), "hello");
   const { command, args } = stdioCommand();
@@ -204,7 +204,7 @@ describe("the doctor", () => {
 });
 
 describe("without bubblewrap", needs("unshare"), () => {
-  it("a server runs in a sandbox of unshare, which refuses the same, and names what it cannot enforce", async () => {
+  it("a server runs in a sandbox of unshare; an error names the rules that unshare cannot enforce", async () => {
     const bin = temporaryFolder();
     symlinkSync(process.execPath, join(bin, "node"));
     const { command, args } = stdioCommand();
@@ -226,7 +226,7 @@ describe("without bubblewrap", needs("unshare"), () => {
   });
 });
 
-describe("enforced", needs("bubblewrap"), () => {
+describe("a sandbox of bubblewrap", needs("bubblewrap"), () => {
   it("a server without sandbox settings runs in the default profile", async () => {
     const { run } = setUp({ a: entry() });
     const status = await run(["status"]);
@@ -238,7 +238,7 @@ describe("enforced", needs("bubblewrap"), () => {
   });
 
   it(
-    "what it is refused is said, with what would grant it",
+    "a denied host is reported, with the command that grants it",
     needs("the dynamic linker's cache"),
     async () => {
       const needs = `fetch("https://needed.example").catch(() => process.exit(1))`;
@@ -264,7 +264,7 @@ describe("enforced", needs("bubblewrap"), () => {
     },
   );
 
-  it("a denied local address is reported, with the option that grants it", async () => {
+  it("a denied local address is reported, with the command that grants it", async () => {
     const { run } = setUp({
       web: { command: process.execPath, args: [NETWORK_SERVER] },
       db: { command: process.execPath, args: ["-e", 'require("node:net").connect(5432, "127.0.0.1")'] },

@@ -95,7 +95,7 @@ function filesWith(text: string, ...folders: string[]): string[] {
 }
 
 describe("secrets", () => {
-  test("portolan remove names the stored secrets that only the removed servers used", async () => {
+  test("remove names the stored secrets that only the removed servers used", async () => {
     const at = place({
       "portolan.yaml": `servers:
   notes: { command: node, args: [n.js, "\${UNSET:-x}"], env: { A: "\${NOTES_TOKEN}", B: "\${SHARED}", C: "\${CALLER}" } }
@@ -122,7 +122,7 @@ gateway:
     expect((await at.run(["rm", "NOTES_TOKEN", "SHARED", "WEB_TOKEN"])).code).toBe(0);
   });
 
-  test("set, list, check and rm with a vault; the value shows up nowhere", async () => {
+  test("set, list, check and rm work with a vault, and never print the value", async () => {
     const at = place({ "portolan.yaml": PORTOLAN_YAML, ".env": "FROM_DOTENV=d0tenv-value\n" });
     const before = await at.run(["check"]);
     expect(before.code).toBe(1);
@@ -206,7 +206,7 @@ gateway:
       });
   });
 
-  test("wrong usage is reported with a hint", async () => {
+  test("wrong options are reported with a hint", async () => {
     const at = place();
     const hint = async (...words: string[]): Promise<string> => envelope(await at.run(words, "x")).hint;
     expect(await hint("set")).toBe("portolan secrets set <NAME>");
@@ -244,7 +244,7 @@ gateway:
     for (const secret of [CANARY, "wr0ng-passphrase"]) expect(at.shown()).not.toContain(secret);
   });
 
-  test("the passphrase of the vault is changed with files", async () => {
+  test("the passphrase of the vault can be changed with passphrase files", async () => {
     const at = place();
     const file = join(at.home, "new");
     const change = ["passphrase", "--new-passphrase-file", file];
@@ -266,7 +266,7 @@ gateway:
   });
 
   test.runIf(process.platform === "linux")(
-    "many lines stay many lines, and only the last line break goes",
+    "a value of several lines is stored whole, without the last line break",
     async () => {
       const at = place({ "portolan.yaml": "servers: {}\n" });
       expect((await at.run(["set", "PEM", "--to", "vault"], "-----BEGIN\nabc\n-----END\n\n")).code).toBe(0);
@@ -279,7 +279,7 @@ gateway:
 });
 
 describe("secrets at a terminal", needs("a terminal"), () => {
-  test("value and passphrase are typed and never shown; a new passphrase twice", async () => {
+  test("asks for value and passphrase without showing them, and for a new passphrase twice", async () => {
     const at = place();
     const env = { ...at.env, PORTOLAN_VAULT_PASSPHRASE_FILE: "" };
     // A typed passphrase starts the vault agent, which would outlive the test.
@@ -327,7 +327,7 @@ describe("secrets at a terminal", needs("a terminal"), () => {
 });
 
 test(
-  "a gateway whose passphrase was not typed names the servers that need none, and connect repeats the reminder",
+  "without the passphrase, a gateway names the servers that need none; connect repeats the reminder",
   needs("a terminal"),
   async () => {
     const server = { ...stdioCommand("--era=modern"), sandbox: "off" };
@@ -367,7 +367,7 @@ test(
 );
 
 test(
-  "a running gateway reads the vault with the passphrase that was changed at a terminal",
+  "a running gateway reads the vault with a passphrase that is changed at the terminal",
   needs("a terminal"),
   async () => {
     const server = { ...stdioCommand("--era=modern"), env: { TOKEN: "${API_TOKEN}" }, sandbox: "off" };
@@ -390,7 +390,7 @@ test(
     // The gateway does not wait for its next attempt.
     expect(await portolan(["call", "one.echo", "text=hi"], options)).toMatchObject({ code: 0 });
 
-    // The key of the vault agent is not enough.
+    // The command asks for the old passphrase, although the vault agent has the key.
     const change = terminal(`cd ${at.folder}; portolan secrets passphrase`, 100, env);
     await change.shows("Passphrase of the vault");
     change.press(PASSPHRASE + KEYS.enter);
@@ -455,24 +455,28 @@ portolan call one.get-env --text
 portolan secrets rm API_TOKEN --text
 portolan secrets list --text`;
 
-test("a real keyring keeps a secret, and a server gets it from there", needs("a keyring"), async () => {
-  const at = place({
-    "portolan.yaml": JSON.stringify({
-      servers: {
-        one: { command: "node", args: [PUBLIC_SERVER], env: { TOKEN: "${secrets.API_TOKEN}" } },
+test(
+  "a real keyring stores a secret, and a server gets the secret from the keyring",
+  needs("a keyring"),
+  async () => {
+    const at = place({
+      "portolan.yaml": JSON.stringify({
+        servers: {
+          one: { command: "node", args: [PUBLIC_SERVER], env: { TOKEN: "${secrets.API_TOKEN}" } },
+        },
+      }),
+    });
+    writeFileSync(join(at.home, "portolan"), `#!/bin/sh\nexec node ${MAIN} "$@"\n`, { mode: 0o755 });
+    const { stdout } = await promisify(execFile)("dbus-run-session", ["--", "sh", "-c", KEYRING], {
+      cwd: at.folder,
+      env: {
+        ...{ HOME: at.home, XDG_DATA_HOME: join(at.home, "data"), XDG_RUNTIME_DIR: at.home },
+        ...{ PATH: `${at.home}:${process.env.PATH}`, PORTOLAN_SANDBOX: "off", VALUE: CANARY },
       },
-    }),
-  });
-  writeFileSync(join(at.home, "portolan"), `#!/bin/sh\nexec node ${MAIN} "$@"\n`, { mode: 0o755 });
-  const { stdout } = await promisify(execFile)("dbus-run-session", ["--", "sh", "-c", KEYRING], {
-    cwd: at.folder,
-    env: {
-      ...{ HOME: at.home, XDG_DATA_HOME: join(at.home, "data"), XDG_RUNTIME_DIR: at.home },
-      ...{ PATH: `${at.home}:${process.env.PATH}`, PORTOLAN_SANDBOX: "off", VALUE: CANARY },
-    },
-  });
-  expect(stdout).toMatch(
-    /^API_TOKEN was stored in the keyring\.\nAPI_TOKEN {2}keyring\n[^]*"TOKEN": "\[redacted\]"[^]*\nAPI_TOKEN was removed from the keyring\.\nThere are no secrets yet\. /,
-  );
-  expect(stdout).not.toContain(CANARY);
-});
+    });
+    expect(stdout).toMatch(
+      /^API_TOKEN was stored in the keyring\.\nAPI_TOKEN {2}keyring\n[^]*"TOKEN": "\[redacted\]"[^]*\nAPI_TOKEN was removed from the keyring\.\nThere are no secrets yet\. /,
+    );
+    expect(stdout).not.toContain(CANARY);
+  },
+);

@@ -10,7 +10,7 @@ interface Answer {
   readonly error: { readonly message: string; readonly data: object };
 }
 
-it("a folder that cannot be written is named with the setting for another folder, and is no bug", async () => {
+it("a folder that cannot be written is an error with the setting for another folder", async () => {
   const top = temporaryFolder();
   const file = join(top, "file");
   writeFileSync(file, "");
@@ -32,7 +32,7 @@ it("a folder that cannot be written is named with the setting for another folder
   }
 });
 
-it("a client gets every error of the config files, in each protocol era", async () => {
+it("a stdio client gets every error of the config files, in each protocol era", async () => {
   const cwd = temporaryFolder();
   writeFileSync(
     join(cwd, "portolan.yaml"),
@@ -49,7 +49,7 @@ it("a client gets every error of the config files, in each protocol era", async 
   for (const { error } of answers) {
     expect(error.data).toMatchObject({ code: "FILE_INVALID" });
     expect(error.message).toMatch(
-      // The working folder of the client's command means nothing to the reader.
+      // The working folder of the client's command does not help the reader.
       /^Portolan cannot start\. .*- [~/][^ ]*\/portolan\.yaml:2:8 .*"comand".* Did you mean "command"\?.*portolan\.yaml:3:23 .*"agrs".*portolan validate$/s,
     );
   }

@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import { portolan } from "../helpers/cli.ts";
 import { needs } from "../helpers/needs.ts";
 
-it("--help and completion know both commands", async () => {
+it("--help and completion know serve and token", async () => {
   const run = (...words: string[]) => portolan(words);
   const { code, out } = await run("serve", "--help");
   expect(code).toBe(0);
@@ -19,7 +19,7 @@ it("--help and completion know both commands", async () => {
   }
 });
 
-it("the completion for bash is read by bash", needs("bash"), async () => {
+it("bash can parse the completion script", needs("bash"), async () => {
   const completion = await portolan(["completion", "bash"]);
   expect(spawnSync("bash", ["-n"], { input: completion.out }).status).toBe(0);
 });

@@ -35,7 +35,7 @@ interface Served {
   servers: { alias: string; state: string; tools: number; error?: { code: string } }[];
 }
 
-/** Creates a folder with these files, and its own home, cache and data folder. */
+/** Creates a folder with these files, and separate home, cache and data folders. */
 function setUp(files: Record<string, string> = { "portolan.yaml": GOOD }) {
   const top = temporaryFolder();
   const cwd = join(top, "project");
@@ -138,8 +138,8 @@ async function freePort(): Promise<string> {
   return String(port);
 }
 
-describe("output", () => {
-  it("the address, the servers, and how to get the token, which is for terminals only", async () => {
+describe("output of serve", () => {
+  it("has the address, the servers and the command for the token; only a terminal shows the token", async () => {
     const { serve, run, env } = setUp({
       "portolan.yaml": yaml({ good: entry("--era=modern"), dead: entry("--fault=exit-at-start") }),
     });
@@ -177,7 +177,7 @@ describe("output", () => {
       }
   });
 
-  it("as one line of JSON, without the token", async () => {
+  it("with --json is one line of JSON, without the token", async () => {
     const { serve } = setUp({
       "portolan.yaml": yaml({ good: { ...entry("--era=modern"), tags: ["demo"] } }),
     });
@@ -203,7 +203,7 @@ describe("output", () => {
     expect(await serve("--port", "0", "--json", "--no-auth").ready()).toMatchObject({ auth: "none" });
   });
 
-  it("nothing with --quiet, and each call with --verbose", async () => {
+  it("is empty with --quiet, and has each call with --verbose", async () => {
     const { serve } = setUp();
     const loud = serve("--port", "0", "--json", "--verbose", "--no-auth");
     const { url } = await loud.ready();
@@ -216,7 +216,7 @@ describe("output", () => {
     expect(quiet.err()).toBe("");
   });
 
-  it("an event of a server, once", async () => {
+  it("has the crash and the restart of a server", async () => {
     const { serve } = setUp();
     const gateway = serve("--port", "0", "--json", "--no-auth");
     await gateway.ready();
@@ -226,7 +226,7 @@ describe("output", () => {
     await gateway.shows("good restarted");
   });
 
-  it("on a terminal, and stops at Ctrl-C", needs("a terminal"), async () => {
+  it("on a terminal has the token, and Ctrl-C stops the gateway", needs("a terminal"), async () => {
     const { cwd, env } = setUp();
     const screen = terminal(`cd ${quoted([cwd])}; portolan serve --port 0`, 100, env);
     await screen.shows("Serving 1 server");
@@ -239,7 +239,7 @@ describe("output", () => {
   });
 });
 
-it("needs no data folder when no token is needed", async () => {
+it("serve needs no data folder when it needs no token", async () => {
   const { cwd, env } = setUp();
   // No user can create a folder there.
   const without = { ...env, XDG_DATA_HOME: "/dev/null/none" };
@@ -252,8 +252,8 @@ it("needs no data folder when no token is needed", async () => {
   expect((await stdio.answer(1)).error).toBeUndefined();
 });
 
-describe("served servers", () => {
-  it("the workspace at /mcp, to clients with the token", async () => {
+describe("serve", () => {
+  it("serves the workspace at /mcp to clients with the token", async () => {
     const { serve } = setUp();
     const { url, token, endpoints } = await serve("--port", "0", "--json").ready();
     const list = await post(url, token, "tools/list");
@@ -276,7 +276,7 @@ describe("served servers", () => {
     expect((await fetch(`${new URL(url).origin}/readyz`)).status).toBe(200);
   });
 
-  it("the servers of --only, and the gateway settings of portolan.yaml unless an option overrides them", async () => {
+  it("serves the servers of --only with the gateway settings of portolan.yaml; options override these", async () => {
     const { serve, run } = setUp({
       "portolan.yaml": yaml(
         { good: entry("--era=modern"), other: entry("--era=legacy") },
@@ -297,7 +297,7 @@ describe("served servers", () => {
   it.each([
     ["words after --", (words: string[]) => ["--", ...words]],
     ["a quoted command", (words: string[]) => [quoted(words)]],
-  ])("one server by its own names: %s", async (_, target) => {
+  ])("serves one server with its own tool names: %s", async (_, target) => {
     const { serve } = setUp({});
     const { command, args } = entry("--era=legacy");
     const gateway = serve("--port", "0", "--json", "--no-auth", ...target([command, ...args]));
@@ -309,7 +309,7 @@ describe("served servers", () => {
     });
   });
 
-  it("the servers of other clients without a config file, but never itself", async () => {
+  it("serves the servers of other clients if there is no config file, but never itself", async () => {
     const port = await freePort();
     const { serve, run } = setUp({
       "~/.cursor/mcp.json": JSON.stringify({
@@ -334,7 +334,7 @@ describe("served servers", () => {
     expect((await run("serve", "--port", port)).code).toBe(2);
   });
 
-  it("an entry for the gateway itself that a client adds while it runs is left out too", async () => {
+  it("ignores an entry for the gateway itself that a client adds while it runs", async () => {
     const { serve, cwd } = setUp();
     const gateway = serve("--port", "0", "--json", "--no-auth");
     const { url } = await gateway.ready();
@@ -344,7 +344,7 @@ describe("served servers", () => {
     await gateway.shows("more ready");
   });
 
-  it("the quickstart, as npm start does", async () => {
+  it("serves the quickstart example of npm start", async () => {
     const { env } = setUp({});
     const gateway = begin(["serve", "examples/quickstart", "--port", "0", "--json"], root, env);
     const { url, token, servers } = await gateway.ready();
@@ -366,8 +366,8 @@ describe("served servers", () => {
   });
 });
 
-describe("--stdio", () => {
-  it("a legacy session, with nothing but MCP on stdout, until stdin ends", async () => {
+describe("serve --stdio", () => {
+  it("serves a legacy session until stdin ends, and prints only MCP messages on stdout", async () => {
     const gateway = setUp().serve("--stdio");
     const clientInfo = { name: "by hand", version: "1" };
     const hello = { protocolVersion: "2025-06-18", capabilities: {}, clientInfo };
@@ -389,7 +389,7 @@ describe("--stdio", () => {
     expect(children.filter(isRunning)).toEqual([]);
   });
 
-  it("modern requests without a handshake; stderr reports a server that is not running", async () => {
+  it("serves modern requests without a handshake, and stderr reports a server that is not running", async () => {
     const files = { "portolan.yaml": yaml({ good: entry(), dead: entry("--fault=exit-at-start") }) };
     const gateway = setUp(files).serve("--stdio");
     gateway.say({ id: 1, method: "server/discover", params: { _meta: META } });
@@ -403,11 +403,11 @@ describe("--stdio", () => {
   });
 });
 
-describe("the end", () => {
+describe("the end of serve", () => {
   it.each([
     ["SIGTERM", 0],
     ["SIGINT", 130],
-  ] as const)("%s: code %i, soon, and nothing is left", async (signal, code) => {
+  ] as const)("%s ends the gateway and its servers, with exit code %i", async (signal, code) => {
     const files = {
       "portolan.yaml": yaml({
         a: { ...entry("--era=modern"), env: { A: "1" } },
@@ -426,7 +426,7 @@ describe("the end", () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it("a signal during the start ends it too", async () => {
+  it("SIGINT during the start ends the gateway and its servers", async () => {
     const files = { "portolan.yaml": yaml({ slow: entry("--fault=silent") }) };
     const gateway = setUp(files).serve("--port", "0");
     await until(() => gateway.descendants().length > 0);
@@ -437,7 +437,7 @@ describe("the end", () => {
     expect(gateway.err()).toMatch(/^\S+ \S+ Stopping\. Press Ctrl-C again to quit immediately\.\n$/);
   });
 
-  it("a second Ctrl-C leaves at once, with the servers", async () => {
+  it("a second Ctrl-C exits at once, and ends the servers", async () => {
     const gateway = setUp().serve("--port", "0", "--json", "--no-auth");
     const { url } = await gateway.ready();
     const children = gateway.descendants();
@@ -455,8 +455,8 @@ describe("the end", () => {
   });
 });
 
-describe("wrong usage", () => {
-  it("all of it at once", async () => {
+describe("wrong arguments of serve", () => {
+  it("are all reported at once", async () => {
     const { run } = setUp();
     const bad = await run(
       ...["serve", "--port", "70000", "--host", "a b", "--tls-cert", "no.pem", "--allow-host", "http://x"],
@@ -485,7 +485,7 @@ describe("wrong usage", () => {
     expect(ran.err).toContain(message);
   });
 
-  it("a port that is taken, before anything is started", async () => {
+  it("a port that is in use is refused before any server starts", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once("listening", resolve));

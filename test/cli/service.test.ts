@@ -35,7 +35,7 @@ function setUp() {
   return {
     top,
     calls: () => (existsSync(calls) ? readFileSync(calls, "utf8").trim().split("\n") : []),
-    /** The next starts that fail. */
+    /** Sets how many of the next starts fail. */
     fail: (times: number) => writeFileSync(failing, "x\n".repeat(times)),
     units,
     run: (words: string[], main = MAIN) =>
@@ -74,7 +74,7 @@ describe.runIf(process.platform === "linux")("service install", () => {
     expect(readdirSync(place.units)).toEqual([`${name}.service`]);
   });
 
-  it("of a copy in the cache of npx lets npx find it again; flags of node are not stored", async () => {
+  it("starts a copy in the cache of npx with npx, and does not store flags of node", async () => {
     const place = setUp();
     expect((await place.run(["--print"])).stdout).not.toContain("--no-warnings");
     const copy = join(place.top, "_npx", "portolan.js");

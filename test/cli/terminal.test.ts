@@ -25,8 +25,8 @@ const ESCAPE = "\u001b";
 const call = (target: string, ...words: string[]): string => `portolan call ${quoted([target, ...words])}`;
 const widest = (screen: string): number => Math.max(...screen.split(/[\r\n]+/).map((line) => line.length));
 
-describe("at a terminal", needs("a terminal"), () => {
-  it("text in colour, or without colour on request", async () => {
+describe("output at a terminal", needs("a terminal"), () => {
+  it("has colours, except with NO_COLOR, --no-color or TERM=dumb", async () => {
     const list = `portolan list ${quoted([fixture()])}`;
     const [color, noColor, flag, dumb] = await Promise.all([
       terminal(list).done,
@@ -43,7 +43,7 @@ describe("at a terminal", needs("a terminal"), () => {
     }
   });
 
-  it.each([60, 120])("a listing fits %i columns without a broken word", async (columns) => {
+  it.each([60, 120])("of list fits %i columns without a broken word", async (columns) => {
     const { code, screen } = await terminal(`portolan list ${quoted([EVERYTHING])}`, columns).done;
     expect(code).toBe(0);
     expect(widest(screen)).toBeLessThanOrEqual(columns);
@@ -59,7 +59,7 @@ describe("at a terminal", needs("a terminal"), () => {
     );
   });
 
-  it("a spinner on stderr, removed when the result arrives", async () => {
+  it("has a spinner on stderr, which is removed when the result arrives", async () => {
     const folder = temporaryFolder();
     const out = join(folder, "out");
     const quiet = terminal(`${call(fixture(), "slow", "ms=1500")} --quiet`);
@@ -73,7 +73,7 @@ describe("at a terminal", needs("a terminal"), () => {
     expect((await quiet.done).raw.trim()).toBe("done after 1500 ms");
   });
 
-  it("errors are readable, and wrapped between words", async () => {
+  it("has readable errors that wrap between words", async () => {
     const { code, screen } = await terminal(call(fixture(), "with_header", "regin=eu", "priority=high"), 60)
       .done;
     expect(code).toBe(2);
@@ -82,7 +82,7 @@ describe("at a terminal", needs("a terminal"), () => {
     expect(screen).toMatch(/\r?\n hint function with_header\(region: string, priority\?:\r?\n {6}integer/);
   });
 
-  it("an image is a file, and its path is shown", async () => {
+  it("has the path of the file in which an image is saved", async () => {
     const folder = temporaryFolder();
     const { code, screen } = await terminal(call(EVERYTHING, "get-tiny-image"), 100, { TMPDIR: folder }).done;
     expect(code).toBe(0);
@@ -97,7 +97,7 @@ describe("at a terminal", needs("a terminal"), () => {
       shown.press(keys);
     };
 
-    it.each(["legacy", "modern"])("a %s server's form is answered by keys", async (era) => {
+    it.each(["legacy", "modern"])("of a %s server show a form that the user fills in", async (era) => {
       const shown = terminal(call(fixture(`--era=${era}`), "ask_form"));
       await shown.shows("A request from ");
       await answer(shown, "Please enter name", "");
@@ -108,7 +108,7 @@ describe("at a terminal", needs("a terminal"), () => {
       expect(screen).toContain('{"action":"accept","content":{"name":"Ada"}}');
     });
 
-    it("declined or cancelled; stdout holds only the result", async () => {
+    it("can be declined or cancelled; stdout has only the result", async () => {
       const folder = temporaryFolder();
       const declined = terminal(`${call(fixture(), "ask_form")} > ${join(folder, "declined")}`, 60);
       const cancelled = terminal(`${call(fixture(), "ask_form")} --text > ${join(folder, "cancelled")}`, 60);
@@ -123,7 +123,7 @@ describe("at a terminal", needs("a terminal"), () => {
       expect(readFileSync(join(folder, "cancelled"), "utf8")).toBe('{"action":"cancel"}\n');
     });
 
-    it("every kind of field of server-everything", async () => {
+    it("support every kind of field of server-everything", async () => {
       const shown = terminal(call(EVERYTHING, "trigger-elicitation-request"));
       await answer(shown, "Answer?", KEYS.enter);
       await answer(shown, "◆  String", `Ada${KEYS.enter}`);
@@ -151,7 +151,7 @@ describe("at a terminal", needs("a terminal"), () => {
       expect(screen).toContain("- Favorite Integer: 42");
     });
 
-    it("without colour on request, and not at all with --no-input", async () => {
+    it("follow NO_COLOR; with --no-input, they are declined", async () => {
       const shown = terminal(call(fixture(), "ask_form"), 100, { NO_COLOR: "1" });
       await answer(shown, "Answer?", KEYS.escape);
       expect((await shown.done).raw).not.toMatch(/\u001b\[[\d;]*m/);
@@ -162,7 +162,7 @@ describe("at a terminal", needs("a terminal"), () => {
     });
   });
 
-  it("Ctrl-C stops the spinner, says so, and ends with 130", async () => {
+  it("Ctrl-C removes the spinner, reports the interruption, and exits with 130", async () => {
     const shown = terminal(`trap : INT; ${call(fixture(), "slow", "ms=60000")}; echo "code $?"`);
     await shown.shows("calling slow");
     shown.press(KEYS.ctrlC);
@@ -173,9 +173,9 @@ describe("at a terminal", needs("a terminal"), () => {
   });
 });
 
-describe("without a terminal", () => {
+describe("call without a terminal", () => {
   it.each(["legacy", "modern"])(
-    "a %s server's question is declined and said how to answer it",
+    "declines the requests of a %s server, and says how to answer them",
     async (era) => {
       const ran = await portolan(["call", fixture(`--era=${era}`), "ask_twice"]);
       expect(ran.code).toBe(0);
@@ -190,7 +190,7 @@ describe("without a terminal", () => {
 });
 
 describe("signals", () => {
-  /** The server of a run, found by a mark in its environment. */
+  /** Finds the server processes of a run by a variable in their environment. */
   const marked = (flags: string[] = []): { words: string[]; pids: () => number[] } => {
     const tag = `cli-${process.pid}-${Math.random()}`;
     return {
@@ -214,7 +214,7 @@ describe("signals", () => {
     await until(() => server.stats.cancelled.length === 1);
   });
 
-  it("a started server is gone within five seconds, even one that ignores signals", async () => {
+  it("SIGINT ends a started server, even one that ignores signals", async () => {
     const { words, pids } = marked(["--fault=stubborn"]);
     const running = start(["call", ...words, "slow", "ms=60000"]);
     await until(() => pids().length === 2);
@@ -226,7 +226,7 @@ describe("signals", () => {
     await until(() => pids().length === 0);
   });
 
-  it("a second Ctrl-C does not wait for it", async () => {
+  it("a second Ctrl-C exits at once, without waiting for the server", async () => {
     const { words, pids } = marked(["--fault=stubborn"]);
     const running = start(["call", ...words, "slow", "ms=60000"]);
     await until(() => pids().length === 2);
@@ -240,7 +240,7 @@ describe("signals", () => {
     await until(() => pids().length === 0);
   });
 
-  it("a server that is still starting is not waited for", async () => {
+  it("SIGINT ends a server that is still starting, without waiting for it", async () => {
     const { words, pids } = marked(["--fault=slow-start:60000"]);
     const running = start(["list", ...words]);
     await until(() => pids().length === 1);

@@ -9,7 +9,7 @@ import { entry, setUp, yaml } from "../helpers/running-gateway.ts";
 
 const TLS = fileURLToPath(new URL("../fixtures/tls", import.meta.url));
 
-test("validate and reload name a key of another certificate; reload says until when a new certificate is valid", async () => {
+test("validate and reload report a key that does not fit; reload says until when a new certificate is valid", async () => {
   const tls = { cert: "cert.pem", key: "key.pem" };
   const { cwd, run, serve, json } = setUp(yaml({ good: entry("--era=modern") }, { tls }));
   const [cert, key] = [join(cwd, "cert.pem"), join(cwd, "key.pem")];

@@ -40,7 +40,7 @@ function setUp(more: object = {}) {
   };
 }
 
-it("counts the servers of a workspace, one server, and any target", async () => {
+it("counts the tokens of a workspace, of one server, and of any target", async () => {
   const { run, json } = setUp();
   const all = await json<Report>("tokens", "--json");
   expect(all.encoding).toBe("o200k_base");
@@ -58,7 +58,7 @@ it("counts the servers of a workspace, one server, and any target", async () => 
   expect((JSON.parse(direct.out) as Report).tokens).toBe(one.tokens);
 });
 
-it("works beside a gateway, whose budgets count commands and show in the status", async () => {
+it("works while a gateway runs, whose budgets count commands and are shown in status", async () => {
   const { cwd, env, run, json } = setUp({
     audit: true,
     gateway: { port: 0, budgets: { few: { callers: ["local"], tools: ["one.echo"], calls: "21/h" } } },

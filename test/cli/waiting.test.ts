@@ -16,7 +16,7 @@ const urlOf = (file: string): string => JSON.stringify(pathToFileURL(resolve(fil
 const UNREFERENCED_TIMERS =
   "data:text/javascript,const start=setTimeout;globalThis.setTimeout=(...given)=>start(...given).unref()";
 
-test("a server that refuses every request is reported, by the command and to a program", async () => {
+test("a server that refuses every request is reported, by commands and by the library", async () => {
   const server = createServer((_, response) => void response.writeHead(405, { connection: "close" }).end());
   onTestFinished(() => void server.close());
   await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));

@@ -57,7 +57,7 @@ const MIXED = yaml({
   needy: { ...entry("--era=modern"), env: { API_TOKEN: "${NO_SUCH_TOKEN}" } },
 });
 
-/** Every file below a folder with its size and time. */
+/** Every file below a folder, with its size and time. */
 function listing(folder: string): string[] {
   if (!existsSync(folder)) return [];
   return readdirSync(folder, { recursive: true, encoding: "utf8" })
@@ -69,7 +69,7 @@ function listing(folder: string): string[] {
 }
 
 describe("status", () => {
-  it("as JSON: every server with state, reason and place; exit code 3 when one is down", async () => {
+  it("JSON has every server with state, reason and place; exit code 3 if one is down", async () => {
     const { run, file, cwd } = setUp({ "portolan.yaml": MIXED });
     const { code, out, err } = await run("status");
     expect({ code, err }).toEqual({ code: 3, err: "" });
@@ -96,7 +96,7 @@ describe("status", () => {
     expect(JSON.stringify(status.servers[2]?.error)).toContain("NO_SUCH_TOKEN");
   });
 
-  it("of named servers only, and exit code 0 when these are up; an unknown one is named", async () => {
+  it("with names checks only these servers, and exits with 0 if they are up; an unknown name is an error", async () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     const { code, out } = await run("status", "good");
     expect(code).toBe(0);
@@ -126,7 +126,7 @@ describe("status", () => {
     expect(message).toContain("portolan.yaml:3:36 ");
   });
 
-  it.each([80, 140])("as a table on a terminal of %i columns", needs("a terminal"), async (columns) => {
+  it.each([80, 140])("prints a table on a terminal of %i columns", needs("a terminal"), async (columns) => {
     const { screen } = setUp({ "portolan.yaml": MIXED });
     const { code, screen: shown } = await screen(columns, "status");
     expect(code).toBe(3);
@@ -143,7 +143,7 @@ describe("status", () => {
   });
 });
 
-describe("without config files", () => {
+describe("status without config files", () => {
   const clients = (...flags: string[]): Record<string, string> => ({
     "~/.claude.json": JSON.stringify({ mcpServers: { claude: entry("--era=modern", ...flags) } }),
     "~/.cursor/mcp.json": JSON.stringify({
@@ -154,7 +154,7 @@ describe("without config files", () => {
     }),
   });
 
-  it("the servers of Claude, Cursor and VS Code are used, and no file is written anywhere", async () => {
+  it("uses the servers of Claude, Cursor and VS Code, and writes no file", async () => {
     const { run, top, home } = setUp(clients());
     const before = listing(top);
     const { code, out, err } = await run("status");
@@ -177,7 +177,7 @@ describe("without config files", () => {
     expect(listing(top)).toEqual(before);
   });
 
-  it("says where they come from", needs("a terminal"), async () => {
+  it("says which clients the servers come from", needs("a terminal"), async () => {
     const { screen } = setUp(clients());
     const { code, screen: shown } = await screen(140, "status");
     expect(code).toBe(0);
@@ -188,7 +188,7 @@ describe("without config files", () => {
   });
 
   // openHub() still remembers on disk that a server is of the legacy era, also with `snapshots: false`.
-  it("no file is written for a legacy server either", async () => {
+  it("writes no file for a legacy server either", async () => {
     const { run, top } = setUp({
       "~/.claude.json": JSON.stringify({ mcpServers: { old: entry("--era=legacy") } }),
     });
@@ -197,7 +197,7 @@ describe("without config files", () => {
     expect(listing(top)).toEqual(before);
   });
 
-  it("a broken file of one client does not stop the others", async () => {
+  it("shows the other clients if the file of one client is broken", async () => {
     const { run } = setUp({ ...clients(), "~/.cursor/mcp.json": "{ no json" });
     const { code, out } = await run("status");
     expect(code).toBe(0);
@@ -206,7 +206,7 @@ describe("without config files", () => {
     expect(diagnostics.filter(({ severity }) => severity === "error")).not.toEqual([]);
   });
 
-  it("no server at all is reported, with the next command", async () => {
+  it("reports that there are no servers, with the next command", async () => {
     const { run } = setUp();
     const { code, out } = await run("status", "--text");
     expect(code).toBe(0);
@@ -215,7 +215,7 @@ describe("without config files", () => {
 });
 
 describe("list, call, read and prompt", () => {
-  it("list has all tools by full name with their servers, or one server's by their own", async () => {
+  it("list shows all tools with full names and servers, or one server with its own names", async () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     const { code, out } = await run("list");
     expect(code).toBe(0);
@@ -233,7 +233,7 @@ describe("list, call, read and prompt", () => {
     expect((await run("list", "--text")).out).toMatch(/^good · 19 tools\n {2}(?:\S+, )*echo, .*\n\n/m);
   });
 
-  it("call takes alias.tool, the full name, alias and tool, and a printed call", async () => {
+  it("call accepts alias.tool, the full name, alias and tool, and a printed call", async () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     expect(resultText(await run("call", "good.echo", "text=one"))).toBe("one");
     expect(resultText(await run("call", "mcp_good_echo", "text=two"))).toBe("two");
@@ -273,7 +273,7 @@ describe("list, call, read and prompt", () => {
     expect(envelope(await run("call", "good.echo", "text=x", "--env", "A=1")).message).toContain("--env");
   });
 
-  it("read finds the server of a URI, prompt takes alias.name", async () => {
+  it("read finds the server of a URI, and prompt accepts alias.name", async () => {
     const { run, cwd } = setUp({ "portolan.yaml": MIXED });
     for (const words of [["test://static-text"], ["good", "test://static-text"]]) {
       const { code, out } = await run("read", ...words);
@@ -330,7 +330,7 @@ servers:
 # The end.
 `;
 
-  it("change one server in the file: add and remove give the same bytes", async () => {
+  it("change one server in the file: add and then remove restore the same bytes", async () => {
     const { run, file } = setUp({ "portolan.yaml": TEXT });
     const added = await run(
       "add",
@@ -359,7 +359,7 @@ servers:
     expect(readdirSync(dirname(file("x")))).toEqual(["portolan.yaml"]);
   });
 
-  it("a new file is created, and its server works", async () => {
+  it("add creates a new file, and its server works", async () => {
     const { run, file } = setUp();
     const { command, args } = entry("--era=modern");
     expect((await run("add", "mine", "--", command, ...args)).code).toBe(0);
@@ -370,7 +370,7 @@ servers:
     expect(readFileSync(file("portolan.yaml"), "utf8")).toContain("Authorization: Bearer ${T}");
   });
 
-  it("a literal secret is a warning, and its value is not repeated", async () => {
+  it("add warns of a plain secret, and does not repeat its value", async () => {
     const { run } = setUp();
     const ran = await run("add", "x", "--env", "API_KEY=abcdef0123456789", "--", "node", "x.js");
     expect(ran.code).toBe(0);
@@ -388,7 +388,7 @@ servers:
     expect(readFileSync(file("portolan.yaml"), "utf8")).toBe(TEXT);
   });
 
-  it("an invalid file is not changed, and its errors are shown", async () => {
+  it("do not change an invalid file, and show its errors", async () => {
     const broken = "servers:\n  a:\n    comand: node\n";
     const { run, file } = setUp({ "portolan.yaml": broken });
     for (const words of [
@@ -412,7 +412,7 @@ servers:
     expect(readFileSync(file("portolan.yaml"), "utf8")).toBe(TEXT);
   });
 
-  it("names that are taken, unknown or elsewhere", async () => {
+  it("explain names that are in use, unknown, or in another file", async () => {
     const mcp = JSON.stringify({ mcpServers: { other: { command: "node" } } });
     const { run } = setUp({ "portolan.yaml": TEXT, ".mcp.json": mcp });
     expect(envelope(await run("add", "notes", "--", "node")).message).toContain("already");
@@ -425,7 +425,7 @@ servers:
     });
   });
 
-  it("many at once lose nothing", async () => {
+  it("four add commands at once add all servers", async () => {
     const { run, file } = setUp();
     const names = ["a", "b", "c", "d"];
     const ran = await Promise.all(names.map((name) => run("add", name, "--", "node", `${name}.js`)));
@@ -436,7 +436,7 @@ servers:
 });
 
 describe("validate", () => {
-  it("prints exact places with hints, and the line on a terminal; exit code 1", async () => {
+  it("prints exact places with hints, and the line as text; exit code 1", async () => {
     const text =
       'servers:\n  one:\n    comand: node\n  two:\n    url: https://x.example\n    transport: "sees"\n';
     const { run, file } = setUp({ "portolan.yaml": text });
@@ -460,7 +460,7 @@ describe("validate", () => {
     expect(shown).toContain('6 │     transport: "sees"\n    │                ^\n');
   });
 
-  it("takes any format, and reports only errors", async () => {
+  it("accepts any format, and reports only errors", async () => {
     const { run } = setUp({
       "portolan.yaml": yaml({ a: { command: "node" } }),
       "other/mcp.json": JSON.stringify({ mcpServers: { b: { command: "node" } } }),
@@ -473,7 +473,7 @@ describe("validate", () => {
 });
 
 describe("events", () => {
-  it("until all are settled, as lines of JSON", async () => {
+  it("prints lines of JSON until all servers are settled", async () => {
     const { run } = setUp({ "portolan.yaml": MIXED });
     const { code, out } = await run("events");
     expect(code).toBe(0);

@@ -95,8 +95,8 @@ function isAlive(pid: number): boolean {
 const stateOf = (contracts: Contracts, userId?: string): string | undefined =>
   contracts.status({ userId })[0]?.auth;
 
-describe("a command", () => {
-  test("logs in once somebody wants it, is remembered, and another process notices", async () => {
+describe("a login command", () => {
+  test("runs on request, stores the login, and another process uses it", async () => {
     const made = withLogin();
     const served = await open(made);
     expect(await served.call()).toMatchObject({
@@ -110,14 +110,14 @@ describe("a command", () => {
     const file = join(home, "data/portolan/driver-auth.json");
     expect(statSync(file).mode & 0o777).toBe(0o600);
     expect(readFileSync(file, "utf8")).not.toContain("token of me");
-    // The caller that was refused before.
+    // The process in which the first call was refused.
     expect(await served.call()).toMatchObject({ token: "token of me" });
     const later = await open(made);
     expect(stateOf(later.contracts)).toBe("authed");
     expect(await later.call()).toMatchObject({ token: "token of me" });
   });
 
-  test("that was run by hand counts, and a logout holds although the file is there", async () => {
+  test("also counts if the user ran it by hand; after a logout, the login file alone does not count", async () => {
     const made = withLogin();
     const served = await open(made);
     expect(await served.call()).toMatchObject({ code: "auth_required" });
@@ -133,7 +133,7 @@ describe("a command", () => {
     expect(await served.call()).toMatchObject({ token: "token of me" });
   });
 
-  test("that asks questions is not run where nobody can answer", async () => {
+  test("that is interactive does not run without a terminal", async () => {
     const made = withLogin("", {
       driver: `auth: { login: { cmd: "${process.execPath} login.mjs", interactive: true } }`,
     });
@@ -145,7 +145,7 @@ describe("a command", () => {
     expect(readdirSync(home)).toEqual(["data"]);
   });
 
-  test("that fails says why", async () => {
+  test("that fails reports its exit code and output", async () => {
     const made = withLogin();
     made.write("login.mjs", 'console.error("no such account"); process.exit(3);');
     const me = person();
@@ -160,14 +160,14 @@ describe("a command", () => {
     expect(stateOf(contracts)).toBe("unauthed");
   });
 
-  test("is never read by a shell", async () => {
+  test("runs without a shell", async () => {
     const made = driverWorkspace({ driver: `auth: { login: { cmd: "touch ${home}/a; touch ${home}/b" } }` });
     const { contracts } = await open(made, { person: person() });
     expect(await contracts.login("who-mcp")).toMatchObject({ ok: false });
     expect(existsSync(join(home, "a"))).toBe(false);
   });
 
-  test("for another caller leaves its login in a home of their own", async () => {
+  test("for another caller stores the login in a separate home folder", async () => {
     const made = withLogin();
     const { contracts, call } = await open(made);
     expect(await contracts.login("who-mcp", { userId: "ann" })).toEqual({ ok: true });
@@ -179,14 +179,14 @@ describe("a command", () => {
       code: "auth_required",
       message: expect.stringContaining("portolan login who-mcp --user bob") as string,
     });
-    // The owner's login does not count for them either.
+    // A login of the owner does not count for other callers either.
     expect(await contracts.login("who-mcp")).toEqual({ ok: true });
     expect(await call()).toMatchObject({ home });
     expect(await call("bob")).toMatchObject({ code: "auth_required" });
   });
 });
 
-test("who logs in anew gets a server that was started since", async () => {
+test("a new login replaces the server process that started before it", async () => {
   const made = withLogin(`  expiry: { detect: "exception:TokenExpired" }`);
   const served = await open(made);
   const other = await open(made, { person: person() });
@@ -204,10 +204,10 @@ test("who logs in anew gets a server that was started since", async () => {
   await until(() => !isAlive(pid as number));
 });
 
-describe("in a box", needs("bubblewrap"), () => {
+describe("in the sandbox", needs("bubblewrap"), () => {
   beforeEach(() => void vi.stubEnv("PORTOLAN_SANDBOX", "enforce"));
 
-  test("a login writes where the driver says, and the server reads it", async () => {
+  test("a login command can write only the declared paths, and the server reads them", async () => {
     const made = withLogin(`sandbox: { fs: { read: [.] } }`);
     mkdirSync(join(home, ".secret"));
     writeFileSync(join(home, ".secret/key"), "not yours");
@@ -227,7 +227,7 @@ writeFileSync(homedir() + "/elsewhere", "forgotten");`,
     expect(await call("ann")).toMatchObject({ token: "token of me" });
   });
 
-  test("what was made for a login that failed goes again, and folders of many programs are not opened", async () => {
+  test("a failed login leaves no files; a login file directly in the home folder is refused", async () => {
     const made = withLogin(`sandbox: { fs: { read: [.] } }`);
     made.write("login.mjs", "process.exit(1);");
     const { contracts } = await open(made);
@@ -246,7 +246,7 @@ writeFileSync(homedir() + "/elsewhere", "forgotten");`,
   });
 });
 
-describe("a page", () => {
+describe("a login page", () => {
   /** Requests a page like a browser; fetch of Node sends other headers. */
   const get = (address: string, options: object = {}): Promise<number | undefined> =>
     new Promise((resolve, reject) => {
@@ -260,7 +260,7 @@ describe("a page", () => {
   const page = (more: string): DriverWorkspace =>
     driverWorkspace({ driver: `auth: { login: { url: "https://login.example.com/in?x=1", ${more} } }` });
 
-  test("comes back to an address that works once, and only as asked for", async () => {
+  test("redirects to a callback address that works once, and only for a plain GET navigation", async () => {
     const wrong: (number | undefined)[] = [];
     let back = "";
     const me = person({
@@ -288,7 +288,7 @@ describe("a page", () => {
     );
   });
 
-  test("gives its code to the login command, on an input that other users cannot see", async () => {
+  test("gives its code to the login command on stdin, not in arguments or variables", async () => {
     const made = driverWorkspace({
       driver: `auth:
   state: { paths: ["~/.whoami/"] }
@@ -314,7 +314,7 @@ writeFileSync(homedir() + "/.whoami/token", isSeen ? "seen" : "token for " + cod
     expect(await call()).toMatchObject({ token: "token for one-time-code" });
   });
 
-  test("may say no", async () => {
+  test("can report that the user cancelled", async () => {
     const me = person({
       show: async (url) => {
         const back = new URL(url).searchParams.get("redirect_uri");
@@ -331,7 +331,7 @@ writeFileSync(homedir() + "/.whoami/token", isSeen ? "seen" : "token for " + cod
     });
   });
 
-  test("without a person is only named", async () => {
+  test("is only named in the error if nobody can open it", async () => {
     const { contracts } = await open(page("requires_callback_url: true"));
     expect(await contracts.login("who-mcp")).toMatchObject({
       ok: false,
@@ -344,7 +344,7 @@ writeFileSync(homedir() + "/.whoami/token", isSeen ? "seen" : "token for " + cod
     });
   });
 
-  test("must be https", async () => {
+  test("must use https, except on this machine", async () => {
     const shown: string[] = [];
     const me = person({ show: async (url) => shown.push(url) > 0 });
     const made = driverWorkspace({ driver: `auth: { login: { url: "http://login.example.com/in" } }` });
@@ -392,7 +392,7 @@ describe("a remote driver", () => {
   test.each([
     ["http_status:419", 419, {}],
     ["header:X-Login:expired", 400, { "x-login": "expired" }],
-  ])("%s: refreshed once for all who wait, and the call is made again", async (detect, status, headers) => {
+  ])("%s: refreshes once for all waiting calls, and repeats them", async (detect, status, headers) => {
     const { made, state } = await remote(
       `auth: { refresh: { cmd: "placeholder" }, expiry: { detect: "${detect}" } }`,
     );
@@ -412,7 +412,7 @@ describe("a remote driver", () => {
     expect(made.read("refreshed")).toBe("x");
   });
 
-  test("a refresh in vain ends with auth_required, and is not tried again at once", async () => {
+  test("a refresh that does not help ends with auth_required, and is not repeated at once", async () => {
     const { made, calls } = await remote(`auth: { refresh: { cmd: "${process.execPath} refresh.mjs" } }`);
     made.write("refresh.mjs", 'import { appendFileSync } from "node:fs"; appendFileSync("refreshed", "x");');
     const { call, contracts } = await open(made);
@@ -423,7 +423,7 @@ describe("a remote driver", () => {
     expect(made.read("refreshed")).toBe("x");
   });
 
-  test("a refresh that fails leaves nobody logged in", async () => {
+  test("a refresh command that fails ends with auth_required", async () => {
     const { made, calls } = await remote(`auth: { refresh: { cmd: "${process.execPath} refresh.mjs" } }`);
     made.write("refresh.mjs", "process.exit(1);");
     const { call } = await open(made);
@@ -431,7 +431,7 @@ describe("a remote driver", () => {
     expect(calls()).toBe(1);
   });
 
-  test("the request that shows a login goes to its own server, and nowhere private else", async () => {
+  test("completes_when sends its request only to hosts that the driver may reach", async () => {
     const seen: string[] = [];
     const server = await serve("legacy", {
       GET: ({ request, response }) => {
@@ -460,7 +460,7 @@ auth: { login: { url: "https://login.example.com", completes_when: { http: { met
   });
 });
 
-describe("health", () => {
+describe("health check of a driver", () => {
   const health = (contracts: Contracts): string | undefined => contracts.status()[0]?.health;
 
   test("by a command", async () => {
@@ -476,7 +476,7 @@ describe("health", () => {
     expect(await call()).toMatchObject({ code: "tool_unavailable" });
   });
 
-  test("by a request, and by a ping", async () => {
+  test("by an HTTP request, and by a ping", async () => {
     let status = 200;
     const server = await serve("legacy", { GET: ({ response }) => response.writeHead(status).end() });
     onTestFinished(() => server.close());

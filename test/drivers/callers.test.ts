@@ -45,7 +45,7 @@ const secrets = (bind: string): string =>
 const of = (events: readonly HubEvent[], type: string): HubEvent[] =>
   events.filter((event) => event.type === type);
 
-test("a secret is for those whom its grants name, and their processes are their own", async () => {
+test("only the callers in the grants of a secret get it, and each has its own process", async () => {
   vi.stubEnv("PORTOLAN_SECRET_API_KEY", "the value of the key");
   onTestFinished(() => void vi.unstubAllEnvs());
   const { call, events } = await serve({
@@ -85,7 +85,7 @@ test("a secret is for those whom its grants name, and their processes are their 
   expect(JSON.stringify(events)).not.toContain("the value of the key");
 });
 
-test("a grant to a tool is for all who may call it, and yet nobody shares a process", async () => {
+test("a secret granted to a tool is for all its callers, each with its own process", async () => {
   vi.stubEnv("PORTOLAN_SECRET_API_KEY", "another value of the key");
   onTestFinished(() => void vi.unstubAllEnvs());
   const { call, events } = await serve({
@@ -98,7 +98,7 @@ test("a grant to a tool is for all who may call it, and yet nobody shares a proc
   expect(users).toEqual(expect.arrayContaining(["ann", "bob"]));
 });
 
-test("a reload restarts the servers of a driver whose secret changed, and only then", async () => {
+test("a reload restarts the servers of a driver only if its secret changed", async () => {
   vi.stubEnv("PORTOLAN_SECRET_API_KEY", "12345678");
   onTestFinished(() => void vi.unstubAllEnvs());
   const { call, gateway } = await serve({
@@ -114,7 +114,7 @@ test("a reload restarts the servers of a driver whose secret changed, and only t
   expect(await gateway.reload()).toMatchObject({ restarted: ["contracts"], problems: [] });
   for (const token of [ANN, BOB]) expect(textOf(await call(token)).keyLength).toBe(12);
 
-  // A driver that works keeps its secret.
+  // A driver keeps its secret in use if the secret has no value any more.
   vi.stubEnv("PORTOLAN_SECRET_API_KEY", undefined);
   const { restarted, problems, serverProblems } = await gateway.reload();
   expect(restarted).toEqual([]);
@@ -123,13 +123,13 @@ test("a reload restarts the servers of a driver whose secret changed, and only t
   expect(textOf(await call(ANN)).keyLength).toBe(12);
 });
 
-test("without secrets or a login, all share one process", async () => {
+test("without secrets or a login, all callers share one process", async () => {
   const { call } = await serve({});
   const [ann, local] = [textOf(await call(ANN)), textOf(await call(TOKEN))];
   expect(ann.pid).toBe(local.pid);
 });
 
-test("a driver with a login has a home for each caller, and one's login is not another's", async () => {
+test("each caller of a driver with a login has its own login state", async () => {
   const { call, gateway } = await serve({
     driver: `auth:
   state: { paths: ["~/.whoami/"] }
@@ -145,7 +145,7 @@ test("a driver with a login has a home for each caller, and one's login is not a
   expect(contracts.status({ userId: "bob" })[0]?.auth).toBe("unknown");
 });
 
-test("what a contract wants to know of the call comes from _meta, and only if it is valid", async () => {
+test("the context of a contract comes from _meta, and is refused if it does not match contextSchema", async () => {
   const { call } = await serve({
     contract: `name: Who
 id: who-am-i
@@ -160,7 +160,7 @@ metadata: { contextSchema: { type: object, required: [tenant], properties: { ten
     expect(JSON.stringify(await call(ANN, meta))).toContain("context");
 });
 
-test("a client of the old era is told the same", async () => {
+test("a legacy client without a grant for the secret is refused too", async () => {
   const events: HubEvent[] = [];
   const gateway = await openGateway(
     driverWorkspace({ env: { API_KEY: "${secrets.API_KEY}" }, secrets: secrets("[{ userId: ann }]") }).folder,

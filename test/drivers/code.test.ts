@@ -38,14 +38,14 @@ export default defineDriver({
   ${more}
 });`;
 
-test("a field that only the module says holds", async () => {
+test("a field that only the module sets takes effect", async () => {
   const { entry, told } = await entryOf(module('timeoutOverrideMs: 700, region: ["eu"]'));
   expect(entry?.driver).toMatchObject({ version: "1.0.0", timeoutMs: 700, region: ["eu"] });
   expect(entry?.driver.server).toMatchObject({ path: process.execPath });
   expect(told.map(({ path }) => String(path)).toSorted()).toEqual(["/implements", "/server"]);
 });
 
-test("a module with a slip in it is refused, by its name", async () => {
+test("a module with invalid fields is refused, and the diagnostics name the driver and the fields", async () => {
   const { entry, told } = await entryOf(module("buildArguments: 5, timeoutOverideMs: 700"));
   expect(entry).toBeUndefined();
   expect(told).toMatchObject([{ severity: "error", server: "who-mcp" }]);
@@ -53,7 +53,7 @@ test("a module with a slip in it is refused, by its name", async () => {
   expect(told[0]?.message).toContain('Did you mean "timeoutOverrideMs"');
 });
 
-test("a module that never loads is given up", async () => {
+test("loading a module that never ends is aborted after the timeout", async () => {
   const { entry, told } = await entryOf("await new Promise(() => {}); export default {};", 200);
   expect(entry).toBeUndefined();
   expect(told[0]?.message).toBe(
@@ -67,18 +67,20 @@ describe.each([
   ["this Node", process.execPath],
   ["Node 24", NEWER_NODE],
 ])("with %s", (_, node) => {
-  // Node itself would read this file as CommonJS.
-  test.skipIf(!existsSync(node))("TypeScript beside a driver runs, with what it imports", async () => {
-    const here = smallPlace();
-    here.write("package.json", '{"type": "commonjs"}');
-    here.driver("a-mcp");
-    here.write(
-      ".drivers/a-mcp/words.mts",
-      "export interface Who { readonly key: string }\nexport const shout = (text: string): string => text.toUpperCase();",
-    );
-    here.write(
-      ".drivers/a-mcp/driver.ts",
-      `import { defineDriver, type ParseToolResultArgs } from "portolan/drivers";
+  // Without Portolan, Node would read this file as CommonJS.
+  test.skipIf(!existsSync(node))(
+    "TypeScript code beside a driver runs, with the modules that it imports",
+    async () => {
+      const here = smallPlace();
+      here.write("package.json", '{"type": "commonjs"}');
+      here.driver("a-mcp");
+      here.write(
+        ".drivers/a-mcp/words.mts",
+        "export interface Who { readonly key: string }\nexport const shout = (text: string): string => text.toUpperCase();",
+      );
+      here.write(
+        ".drivers/a-mcp/driver.ts",
+        `import { defineDriver, type ParseToolResultArgs } from "portolan/drivers";
 import { shout, type Who } from "./words.mts";
 
 export default defineDriver({
@@ -87,13 +89,14 @@ export default defineDriver({
   implements: [{ tool: "t1", metadata: { mcp: { toolName: "whoami" } } }],
   parseToolResult: (_: ParseToolResultArgs) => ({ ok: true as const, value: { key: shout("typed") } satisfies Who, ms: 0 }),
 });`,
-    );
-    const { stdout } = await promisify(execFile)(node, [MAIN, "call", "t1", "--driver-code"], {
-      cwd: here.cwd,
-      env: { ...process.env, ...here.env },
-    });
-    expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { key: "TYPED" } });
-  });
+      );
+      const { stdout } = await promisify(execFile)(node, [MAIN, "call", "t1", "--driver-code"], {
+        cwd: here.cwd,
+        env: { ...process.env, ...here.env },
+      });
+      expect(JSON.parse(stdout)).toMatchObject({ structuredContent: { key: "TYPED" } });
+    },
+  );
 });
 
 test.each([
@@ -102,7 +105,7 @@ test.each([
   ["class A { constructor(readonly b: string) {} }", "parameter property"],
   ['import a = require("a");', "import equals"],
   ["const a = <string>process.title;", "type assertion"],
-])("what is not only types in TypeScript is refused, with its place: %s", async (code, reason) => {
+])("TypeScript syntax that cannot be erased is refused, with the reason: %s", async (code, reason) => {
   const here = smallPlace();
   here.driver("a-mcp");
   here.write(".drivers/a-mcp/driver.ts", `${code}\nexport default {};\n`);

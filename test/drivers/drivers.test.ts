@@ -19,8 +19,8 @@ import {
 import { startRegistry } from "../fixtures/npm-registry.mjs";
 import { until } from "../helpers/connect.ts";
 
-describe("the example of the specification, with today's server", () => {
-  it("validates as it is written", async () => {
+describe("the driver example of the specification", () => {
+  it("is valid as it is written", async () => {
     const { run } = place({ ...FS_CONTRACTS, ".drivers/filesystem-mcp/DRIVER.md": FS_DRIVER });
     const ran = await run("validate", "--json");
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
@@ -29,36 +29,44 @@ describe("the example of the specification, with today's server", () => {
     expect(text.out).toContain("(contract fs-read@1.0.0) valid");
   });
 
-  it("is refused when it is registered, and told what to change", { timeout: 120_000 }, async () => {
-    const here = await withPackage();
-    here.write(".drivers/filesystem-mcp/DRIVER.md", FS_DRIVER.replace('"/workspace"', '"./workspace"'));
-    const first = await here.run("why", "filesystem-mcp", "--text");
-    expect(first.code).toBe(3);
-    expect(first.out).toContain("The version check failed");
-    expect(first.out).toMatch(/version_check runs "npx @modelcontextprotocol\/server-filesystem --version"/);
+  it(
+    "is refused at registration by the current server, with hints that make it work",
+    { timeout: 120_000 },
+    async () => {
+      const here = await withPackage();
+      here.write(".drivers/filesystem-mcp/DRIVER.md", FS_DRIVER.replace('"/workspace"', '"./workspace"'));
+      const first = await here.run("why", "filesystem-mcp", "--text");
+      expect(first.code).toBe(3);
+      expect(first.out).toContain("The version check failed");
+      expect(first.out).toMatch(
+        /version_check runs "npx @modelcontextprotocol\/server-filesystem --version"/,
+      );
 
-    here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
-      text.replace(/version_check:\n(?: {2}.*\n)+/, ""),
-    );
-    const second = await here.run("why", "filesystem-mcp", "--text");
-    expect(second.code).toBe(3);
-    expect(second.out).toContain('result_extract $.contents of the tool "read_file" matches nothing');
-    expect(second.out).toContain('result_extract $.entries of the tool "list_directory" matches nothing');
-    expect(second.out).toContain("Matching paths: result_extract $.content.");
-    const status = await here.run("status", "--json");
-    expect(status.code).toBe(3);
-    expect(JSON.parse(status.out)).toMatchObject({ drivers: [{ id: "filesystem-mcp", server: "refused" }] });
+      here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
+        text.replace(/version_check:\n(?: {2}.*\n)+/, ""),
+      );
+      const second = await here.run("why", "filesystem-mcp", "--text");
+      expect(second.code).toBe(3);
+      expect(second.out).toContain('result_extract $.contents of the tool "read_file" matches nothing');
+      expect(second.out).toContain('result_extract $.entries of the tool "list_directory" matches nothing');
+      expect(second.out).toContain("Matching paths: result_extract $.content.");
+      const status = await here.run("status", "--json");
+      expect(status.code).toBe(3);
+      expect(JSON.parse(status.out)).toMatchObject({
+        drivers: [{ id: "filesystem-mcp", server: "refused" }],
+      });
 
-    // Corrected as the hints say.
-    here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
-      text.replaceAll(/result_extract: ".*"/g, 'result_extract: "$.content"'),
-    );
-    expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain(
-      "No action needed: the driver works.",
-    );
-  });
+      // The driver is corrected as the hints say.
+      here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
+        text.replaceAll(/result_extract: ".*"/g, 'result_extract: "$.content"'),
+      );
+      expect((await here.run("why", "filesystem-mcp", "--text")).out).toContain(
+        "No action needed: the driver works.",
+      );
+    },
+  );
 
-  it("is written by portolan author from the package alone", { timeout: 60_000 }, async () => {
+  it("can be written by portolan author from the package alone", { timeout: 60_000 }, async () => {
     const here = await withPackage();
     const name = "@modelcontextprotocol/server-filesystem";
     const made = await here.run(
@@ -82,7 +90,7 @@ describe("the example of the specification, with today's server", () => {
     expect(why.out).toContain("No action needed: the driver works.");
   });
 
-  it("reads, writes and lists real files once portolan author has made its driver", async () => {
+  it("reads, writes and lists real files with the driver that portolan author writes", async () => {
     const here = place({ ...FS_CONTRACTS, "workspace/a.txt": "first" });
     const made = await here.run(
       ...["author", `node ${FILESYSTEM}`, "--id", "filesystem-mcp", "--allow-write", "./workspace"],
@@ -115,7 +123,7 @@ describe("the example of the specification, with today's server", () => {
 });
 
 describe("two drivers for one contract", () => {
-  it("are chosen by cost, region, tag and pin", async () => {
+  it("are chosen by cost, region and pin", async () => {
     const contracts = await contractsOf(examplePlace());
     const read = reader(contracts);
     expect(await read({})).toEqual(["filesystem-mcp", "A note that two servers can read.\n"]);
@@ -134,7 +142,7 @@ describe("two drivers for one contract", () => {
     expect(await read({ regionConstraint: "mars" })).toEqual([undefined, "region_mismatch"]);
   });
 
-  it("fail the health check when a contract has no server left, which health() names", async () => {
+  it("fail the health check when a contract has no server left, and health() names the contract", async () => {
     const unreachable = [/args: .*/, "args: [no-such-server.mjs]"] as const;
     const check = async (
       id: string,
@@ -153,12 +161,12 @@ describe("two drivers for one contract", () => {
     // Only filesystem-mcp serves note-list.
     const unserved = { ...ready, healthy: false, unserved: ["note-list"] };
     expect(await check("filesystem-mcp")).toEqual(unserved);
-    // The file itself is refused: the contract has no argument of this name.
+    // The file is refused: the contract has no argument with this name.
     expect(await check("filesystem-mcp", [/folder: path/, "nothing: path"])).toEqual(unserved);
     expect(await check("filesystem-mcp", [/\^1\.0\.0/g, "^2.0.0"])).toEqual(unserved);
   });
 
-  it("are kept from serving by the policy of the workspace", async () => {
+  it("do not serve if the policy of the workspace denies their tags", async () => {
     const here = examplePlace();
     here.write("portolan.yaml", "version: 1\ncontracts: { deny_tags: [experimental] }\n");
     const read = reader(await contractsOf(here));
@@ -166,51 +174,55 @@ describe("two drivers for one contract", () => {
     expect(await read({})).toMatchObject(["filesystem-mcp", expect.any(String)]);
   });
 
-  it("take over for one that is gone only where the rules allow it", { timeout: 60_000 }, async () => {
-    const here = examplePlace();
-    // Like the example, but the cheaper server can be stopped for good.
-    here.write(
-      "servers/mortal.mjs",
-      `import { existsSync, writeFileSync } from "node:fs";
+  it(
+    "replace a driver whose server is gone only if pin and region allow it",
+    { timeout: 60_000 },
+    async () => {
+      const here = examplePlace();
+      // Like the example, but the cheaper server can be stopped for good.
+      here.write(
+        "servers/mortal.mjs",
+        `import { existsSync, writeFileSync } from "node:fs";
       if (existsSync("down")) process.exit(1);
       writeFileSync("pid", String(process.pid));
       await import("./cat.mjs");`,
-    );
-    here.change(".drivers/cat-mcp/DRIVER.md", (text) =>
-      text
-        .replace("servers/cat.mjs", "servers/mortal.mjs")
-        .replace("cost_units_per_call: 5", "cost_units_per_call: 0"),
-    );
-    here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
-      text.replace("cost_units_per_call: 0", "cost_units_per_call: 5"),
-    );
-    const contracts = await contractsOf(here);
-    const read = reader(contracts);
-    expect(await read({})).toMatchObject(["cat-mcp", expect.any(String)]);
+      );
+      here.change(".drivers/cat-mcp/DRIVER.md", (text) =>
+        text
+          .replace("servers/cat.mjs", "servers/mortal.mjs")
+          .replace("cost_units_per_call: 5", "cost_units_per_call: 0"),
+      );
+      here.change(".drivers/filesystem-mcp/DRIVER.md", (text) =>
+        text.replace("cost_units_per_call: 0", "cost_units_per_call: 5"),
+      );
+      const contracts = await contractsOf(here);
+      const read = reader(contracts);
+      expect(await read({})).toMatchObject(["cat-mcp", expect.any(String)]);
 
-    writeFileSync(join(here.cwd, "down"), "");
-    process.kill(Number(readFileSync(join(here.cwd, "pid"), "utf8")), "SIGKILL");
-    await until(async () => (await read({}))[0] === "filesystem-mcp");
-    // A pin or a region that excludes the other driver keeps the call here.
-    expect((await read({ pinnedProvider: "cat-mcp" }))[0]).not.toBe("filesystem-mcp");
-    expect((await read({ regionConstraint: "us-east-1" }))[0]).not.toBe("filesystem-mcp");
+      writeFileSync(join(here.cwd, "down"), "");
+      process.kill(Number(readFileSync(join(here.cwd, "pid"), "utf8")), "SIGKILL");
+      await until(async () => (await read({}))[0] === "filesystem-mcp");
+      // A pin or a region that excludes the other driver prevents the replacement.
+      expect((await read({ pinnedProvider: "cat-mcp" }))[0]).not.toBe("filesystem-mcp");
+      expect((await read({ regionConstraint: "us-east-1" }))[0]).not.toBe("filesystem-mcp");
 
-    rmSync(join(here.cwd, "down"));
-    await until(async () => (await read({}))[0] === "cat-mcp");
-  });
+      rmSync(join(here.cwd, "down"));
+      await until(async () => (await read({}))[0] === "cat-mcp");
+    },
+  );
 });
 
 describe("examples/drivers", () => {
   const run = (...words: string[]): ReturnType<typeof portolan> =>
     portolan(words, { cwd: EXAMPLE, env: { XDG_DATA_HOME: temporaryFolder() } });
 
-  it.each(["filesystem-mcp", "cat-mcp"])("keeps what its contracts promise: %s", async (id) => {
+  it.each(["filesystem-mcp", "cat-mcp"])("passes the tests of its contracts: %s", async (id) => {
     const ran = await run("test", id, "--text");
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
     expect(ran.out).toMatch(/^passed {3}note-read +a note that is there/m);
   });
 
-  it("works in its sandbox, where there is one", async () => {
+  it("works in its sandbox", async () => {
     const ran = await portolan(["call", "contracts.note-read", "name=hello.md", "--json"], {
       cwd: EXAMPLE,
       env: { XDG_DATA_HOME: temporaryFolder(), PORTOLAN_SANDBOX: "warn" },
@@ -261,7 +273,7 @@ function reader(contracts: Contracts) {
   };
 }
 
-it("contracts refuse fields that they do not know, and drivers that are none", async () => {
+it("contracts.call() and register() refuse unknown fields and invalid drivers", async () => {
   const contracts = await contractsOf(examplePlace());
   const call = (more: object): Promise<unknown> =>
     contracts.call({ tool: "note-read", input: { name: "hello.md" }, ...more });

@@ -56,7 +56,7 @@ inputs: { type: object, properties: {} }
 outputs: { type: object }
 ${more}`;
 
-/** A legacy server that speaks these revisions and no others. */
+/** A legacy server that supports only these revisions. */
 async function speaking(...revisions: string[]): Promise<{ server: RouteServer; offered: unknown[] }> {
   const offered: unknown[] = [];
   const server = await remote({
@@ -73,16 +73,21 @@ test.each([
   ["2025-03", "2025-03-26"],
   ["2024-11-05", "2024-11-05"],
   ["2025-11-25", "2025-11-25"],
-])("the protocol_version %s is what the server is offered, and is told", async (written, revision) => {
-  const { server, offered } = await speaking("2025-11-25", "2025-03-26", "2024-11-05");
-  const { contracts } = await open(
-    driverWorkspace({ server: at(server), driver: `protocol_version: "${written}"` }),
-  );
-  expect(contracts.status()).toMatchObject([{ server: "verified", protocolVersion: revision, problems: [] }]);
-  expect(offered).toEqual([revision]);
-});
+])(
+  "protocol_version %s: Portolan offers this revision to the server, and uses it",
+  async (written, revision) => {
+    const { server, offered } = await speaking("2025-11-25", "2025-03-26", "2024-11-05");
+    const { contracts } = await open(
+      driverWorkspace({ server: at(server), driver: `protocol_version: "${written}"` }),
+    );
+    expect(contracts.status()).toMatchObject([
+      { server: "verified", protocolVersion: revision, problems: [] },
+    ]);
+    expect(offered).toEqual([revision]);
+  },
+);
 
-test("a server that speaks another revision than declared serves, with a warning", async () => {
+test("a server that uses another revision than its driver declares is served, with a warning", async () => {
   const { server, offered } = await speaking("2024-11-05");
   const { contracts } = await open(
     driverWorkspace({ server: at(server), driver: 'protocol_version: "2025-06-18"' }),
@@ -103,7 +108,7 @@ test("a server that speaks another revision than declared serves, with a warning
   ]);
 });
 
-test("a server of the era before is not for a driver of the modern one, and the hint names its key", async () => {
+test("a legacy server cannot serve a driver that declares a modern protocol_version; the hint names the key", async () => {
   const { server } = await speaking("2025-11-25");
   const { contracts, diagnostics } = await open(
     driverWorkspace({ server: at(server), driver: 'protocol_version: "2026-07-28"' }),
@@ -116,7 +121,7 @@ test("a server of the era before is not for a driver of the modern one, and the 
   expect(contracts.status()[0]?.reason).toContain("does not support 2026-07-28");
 });
 
-test("a modern server is told to be one", async () => {
+test("a modern server without protocol_version in its driver uses the modern protocol", async () => {
   const server = await remote({ "server/discover": ({ json }) => json(DISCOVER) }, "modern");
   const { contracts } = await open(driverWorkspace({ server: at(server) }));
   expect(contracts.status()).toMatchObject([{ server: "verified", protocolVersion: "2026-07-28" }]);
@@ -132,9 +137,13 @@ const busy = (times: number): Promise<RouteServer> =>
   });
 
 test.each([
-  ["without a retry rule is asked once", "", 1],
-  ["is asked as often as the rule says", "retry: { max_attempts: 4, backoff: fixed, initial_ms: 1 }", 4],
-])("a server that has too much to do %s", async (_, rule, calls) => {
+  ["is called once without a retry rule", "", 1],
+  [
+    "is called as often as the retry rule says",
+    "retry: { max_attempts: 4, backoff: fixed, initial_ms: 1 }",
+    4,
+  ],
+])("a server that answers 429 %s", async (_, rule, calls) => {
   const server = await busy(99);
   const { contracts, events } = await open(driverWorkspace({ server: at(server), contract: contract(rule) }));
   const { result } = await contracts.call({ tool: "who-am-i" });
@@ -143,7 +152,7 @@ test.each([
   expect(events.at(-1)).toMatchObject({ type: "driver.invoked", retries: calls - 1 });
 });
 
-test("a retry waits as long as the server asks", async () => {
+test("a retry waits for the time in Retry-After", async () => {
   let first = 0;
   let second = 0;
   const server = await remote({

@@ -1,4 +1,4 @@
-// Drivers that change while they are used, with real processes: running calls finish, unchanged drivers go on, no process is left.
+// Drivers that change while they are used, with real processes: running calls finish, and no process is left.
 
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -117,7 +117,7 @@ test("settled() of a workspace also waits for the servers of drivers", async () 
   expect(contracts?.status()).toMatchObject([{ id: "one-mcp", server: "verified" }]);
 });
 
-test("a driver that changes leaves the others' processes and calls alone, and there is always somebody to call", async () => {
+test("a changed driver does not affect calls and processes of other drivers, and no call fails meanwhile", async () => {
   const { contract, driver, starts, open } = place();
   for (const id of ["one", "two"]) {
     contract(id);
@@ -134,7 +134,7 @@ test("a driver that changes leaves the others' processes and calls alone, and th
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   })();
-  // Another command line needs another process.
+  // A different command line needs a new process.
   driver("one", { version: "1.1.0", slow: 300 });
   await vi.waitFor(async () => expect(await versions(workspace)).toContain("one-mcp@1.1.0"));
   const [first] = starts("one") as [number];
@@ -150,7 +150,7 @@ test("a driver that changes leaves the others' processes and calls alone, and th
   expect(starts("one")).toHaveLength(2);
 });
 
-test("each driver takes effect when it was looked at itself, and until then the one before it serves", async () => {
+test("each changed driver takes effect when its own server is verified; the old one serves until then", async () => {
   const { contract, driver, starts, open } = place();
   for (const id of ["quick", "slow"]) {
     contract(id);
@@ -174,7 +174,7 @@ test("each driver takes effect when it was looked at itself, and until then the 
   await vi.waitFor(() => expect(isAlive(before)).toBe(false));
 });
 
-test("a contract that moves to another driver, and one that promises something else, are never missing", async () => {
+test("a contract that changes or moves to another driver is always listed and callable", async () => {
   const { contract, driver, folder, open } = place();
   contract("one");
   driver("one");
@@ -208,12 +208,12 @@ test("a contract that moves to another driver, and one that promises something e
   );
 });
 
-test("what changes again while it starts is started as it is last, and nothing of it is left", async () => {
+test("after several changes during a start, only the process of the last change is left", async () => {
   const { contract, driver, starts, open } = place();
   contract("one");
   driver("one");
   const workspace = await open();
-  // Each change comes when the process of the change before it has begun, and is not ready yet.
+  // Each change comes while the process of the previous change is starting.
   for (const [index, slow] of [1500, 1400, 10].entries()) {
     driver("one", { version: `1.0.${index + 1}`, slow });
     await vi.waitFor(() => expect(starts("one")).toHaveLength(index + 2));
@@ -249,7 +249,7 @@ test("closing while a changed server starts leaves no process", async () => {
   expect(starts("one").filter(isAlive)).toEqual([]);
 });
 
-test("many drivers start without a warning", async () => {
+test("many drivers start without a MaxListeners warning of Node", async () => {
   const { contract, driver, open } = place();
   for (let index = 0; index < 14; index += 1) {
     contract(`tool-${index}`);

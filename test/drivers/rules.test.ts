@@ -67,7 +67,7 @@ test.each([
   [{ allow: { tags: ["outside"] } }, ["wipe"]],
   [{ allow: { tags: ["safe", "dangerous"] }, deny: { tags: ["safe"] } }, ["wipe"]],
   [{ allow: { tags: ["nothing"] } }, []],
-])("the rules %j are about each contract's tags", async (rules, seen) => {
+])("the rules %j apply to the tags of each contract", async (rules, seen) => {
   const { ann, bob } = await serve(tagged(), rules);
   expect(await names(bob)).toEqual(["who-am-i", "wipe"]);
   expect(await names(ann)).toEqual(seen);
@@ -77,7 +77,7 @@ test.each([
   }
 });
 
-test("an approval cannot come with the call that it is about, and says what is approved", async () => {
+test("a call cannot carry its own approval, and the request for approval shows the arguments and effects", async () => {
   const parts: DriverParts = {
     contract: contract("who-am-i", 'approval: always\nmutates: ["workspace:files"]'),
   };
@@ -135,7 +135,7 @@ async function firstWaiting({ approvals }: OpenedGateway) {
   return first;
 }
 
-test("a contract that asks for approval waits in the console of the gateway, with its driver", async () => {
+test("a contract that requires approval waits in the console of the gateway", async () => {
   const { gateway, ann } = await serveWithConsole(ASKS);
   const first = ann.post("tools/call", CALL);
   const waiting = await firstWaiting(gateway);
@@ -152,7 +152,7 @@ test("a contract that asks for approval waits in the console of the gateway, wit
   expect(JSON.stringify(result)).toContain("a person denied the call in the console");
 });
 
-test("a rule decides who approves the calls of contracts, and a call that both select waits once", async () => {
+test("an approval rule decides who approves calls of contracts; a call waits once if both require approval", async () => {
   const own = await serveWithConsole(ASKS, [{ contract: true, by: ["terminal"], timeoutMs: 300 }]);
   // This gateway has no terminal.
   expect(JSON.stringify(await own.ann.ask("tools/call", CALL))).toContain("nobody here can approve it");
@@ -164,12 +164,12 @@ test("a rule decides who approves the calls of contracts, and a call that both s
   expect(textOf(await exchange.answer()).pid).toBeGreaterThan(0);
 });
 
-test("`unattended: allow` still lets a call run whose client cannot be asked", async () => {
+test("`unattended: allow` runs a call without approval if its client cannot be asked", async () => {
   const { ann } = await serveWithConsole(ASKS, [], "version: 1\ncontracts: { unattended: allow }\n");
   expect(textOf(await ann.ask("tools/call", CALL)).pid).toBeGreaterThan(0);
 });
 
-test("a login that is in code is each caller's own, and so are the process and its home", async () => {
+test("with a login in driver code, each caller has its own process and home folder", async () => {
   const workspace = driverWorkspace();
   workspace.write(
     ".drivers/who-mcp/driver.mjs",
@@ -186,7 +186,7 @@ export default { kind: "driver", driver: {}, hooks: { refresh }, given: [] };`,
   expect(other.home).not.toBe(first.home);
 });
 
-test("a program without a handler learns which handler approves calls of a contract", async () => {
+test("without an elicit handler, the error names the handler that approves calls of a contract", async () => {
   const { folder } = driverWorkspace(ASKS);
   const open = (handlers?: McpHandlers): Promise<Workspace> =>
     openWorkspace(folder, { handlers, snapshots: false, watchFiles: false });

@@ -114,7 +114,7 @@ const ERAS: { front: Era; back: Era }[] = [
 ];
 
 describe.each(ERAS)("a $front client and a driver of a $back server", ({ front, back }) => {
-  test("complete arguments of prompts and gaps of templates", async () => {
+  test("complete arguments of prompts and variables of templates", async () => {
     const { driver, serve } = place();
     driver("one", SURFACES, { era: back });
     const client = await clientOf(front, (await serve()).url);
@@ -131,7 +131,7 @@ describe.each(ERAS)("a $front client and a driver of a $back server", ({ front, 
     expect((await complete({ type: "ref/prompt", name: "other" }, "x", "")).error).toBeDefined();
   });
 
-  test("tell of resources that change, also after the server has come back", async () => {
+  test("report changed resources, also after a restart of the server", async () => {
     const { driver, serve } = place();
     driver("one", SURFACES, { era: back });
     const { url } = await serve();
@@ -156,7 +156,7 @@ describe.each(ERAS)("a $front client and a driver of a $back server", ({ front, 
   });
 });
 
-test("who has subscribed hears of it from the driver that takes the other's place", async () => {
+test("a subscription continues with the new version of a driver", async () => {
   const { driver, serve } = place();
   driver("one", SURFACES);
   const { url } = await serve();
@@ -179,7 +179,7 @@ test("who has subscribed hears of it from the driver that takes the other's plac
   expect(new Set(stream.notices(UPDATED).map((params) => params.uri as string))).toEqual(new Set([uri]));
 });
 
-test("a server that is stopped after each use stays for as long as somebody has subscribed", async () => {
+test("a server without keepalive keeps running while a client is subscribed", async () => {
   const { driver, serve } = place();
   driver("one", `${SURFACES}\nconnection_options: { keepalive: false }`);
   const { url } = await serve();
@@ -194,7 +194,7 @@ test("a server that is stopped after each use stays for as long as somebody has 
   expect(stream.notices(UPDATED)).toHaveLength(3);
 });
 
-describe("rules", () => {
+describe("access rules", () => {
   const other = SURFACES.replaceAll("mcp_fixture", "mcp_other")
     .replaceAll("mcp_numbered", "mcp_counted")
     .replace("  - { name: simple, integrate_as: raw }\n", "")
@@ -217,7 +217,7 @@ describe("rules", () => {
     { deny: { tags: ["outside"] } },
     { allow: { tags: ["inside"] } },
     { deny: { tools: ["two_*"] } },
-  ])("%j hides the driver with all that it has", async (rules) => {
+  ])("%j hide the prompts, resources and templates of the driver", async (rules) => {
     const { driver, serve } = place();
     driver("one", `${SURFACES}\npolicy_tags: [inside]`);
     driver("two", `${other}\npolicy_tags: [outside]`);
@@ -265,7 +265,7 @@ describe("rules", () => {
     expect(params.notifications.resourceSubscriptions).toEqual(["mcp_fixture:test://static-text"]);
   });
 
-  test("a name that a hidden driver has, too, leads to neither", async () => {
+  test("a name that a hidden driver also offers is not served by the hidden driver", async () => {
     const { driver, serve } = place();
     const twin = `prompts: [{ name: simple, integrate_as: raw }]
 resources: [{ uri_template: "test://static-{what}", integrate_as: raw }]`;
@@ -285,7 +285,7 @@ resources: [{ uri_template: "test://static-{what}", integrate_as: raw }]`;
     }
   });
 
-  test("the region that a request asks for, and the driver that it is pinned to, hold for all that drivers have", async () => {
+  test("region and pin of a request apply to prompts, resources and completions too", async () => {
     const { driver, serve } = place();
     driver("one", `${SURFACES}\nregion: [eu-west-1]`);
     const { url } = await serve();
@@ -307,7 +307,7 @@ resources: [{ uri_template: "test://static-{what}", integrate_as: raw }]`;
     }
   });
 
-  test("the workspace's policy turns away its prompts and resources, too", async () => {
+  test("deny_tags of the workspace apply to prompts and resources too", async () => {
     const { driver, serve, folder } = place();
     driver("one", `${SURFACES}\npolicy_tags: [beta]`);
     writeFileSync(join(folder, "portolan.yaml"), "version: 1\ncontracts: { deny_tags: [beta] }\n");

@@ -13,7 +13,7 @@ const CALLERS = [
 ];
 const server = (): ReturnType<typeof stdioServer> => stdioServer("one", ["--era=legacy"]);
 
-/** Sends bytes as they are; gives what came back when the other side has closed, or so far. */
+/** Sends raw bytes, and returns the response until the connection closes. */
 function raw(url: string, text: string): Promise<string> {
   const { hostname, port } = new URL(url);
   return new Promise((resolve, reject) => {
@@ -29,8 +29,8 @@ function raw(url: string, text: string): Promise<string> {
   });
 }
 
-describe("streams that listen", () => {
-  it("are given back when their client leaves, however often", async () => {
+describe("subscription streams", () => {
+  it("are released when their client disconnects, also after 300 times", async () => {
     const { url } = await openTestGateway([server()]);
     const client = new RawModern(url, { token: TOKEN });
     for (let n = 0; n < 300; n += 1) {
@@ -43,8 +43,8 @@ describe("streams that listen", () => {
   });
 });
 
-describe("large results", () => {
-  it("are not searched for a text that would take for ever", async () => {
+describe("the text search in large results", () => {
+  it("refuses a search text that is too long", async () => {
     const { url } = await openTestGateway([server()], { maxResultBytes: 1_000 });
     const client = new RawModern(url, { token: TOKEN });
     const { result } = await client.tool("mcp_one_echo", { text: "a".repeat(100_000) });
@@ -56,16 +56,16 @@ describe("large results", () => {
   });
 });
 
-describe("offers of another protocol", () => {
+describe("upgrade requests to another protocol", () => {
   const request = (path: string, more: string): string =>
     `GET ${path} HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: ${more}\r\n\r\n`;
 
-  it("are ignored where there is none", async () => {
+  it("are ignored if the path has no WebSocket", async () => {
     const { url } = await openTestGateway([server()]);
     expect(await raw(url, request("/healthz", "h2c"))).toMatch(/^HTTP\/1\.1 200 /);
   });
 
-  it("that are refused do not keep the connection", async () => {
+  it("to a wrong path or without a token are refused, and do not stop the gateway from closing", async () => {
     const { url, gateway } = await openTestGateway([server()], { transports: { websocket: true } });
     expect(await raw(url, request("/nowhere", "websocket"))).toMatch(/^HTTP\/1\.1 404 /);
     expect(await raw(url, request("/mcp", "websocket"))).toMatch(/^HTTP\/1\.1 401 /);
@@ -73,8 +73,8 @@ describe("offers of another protocol", () => {
   });
 });
 
-describe("batches", () => {
-  it("count as what they hold, and are for the revision that had them", async () => {
+describe("JSON-RPC batches", () => {
+  it("count as several messages for the rate limit, and are refused in revisions without batches", async () => {
     const { url } = await openTestGateway([server()], {
       callers: [
         { name: "slow", token: "the-token-of-slow", limits: { rate: { perSecond: 0.01, burst: 3 } } },
@@ -94,7 +94,7 @@ describe("batches", () => {
 });
 
 describe("tasks", () => {
-  it("are their caller's alone", async () => {
+  it("of one caller are not accessible to another caller", async () => {
     const { url } = await openTestGateway([stdioServer("one", ["--era=modern", "--runs=/dev/null"])], {
       callers: CALLERS,
     });
@@ -103,7 +103,7 @@ describe("tasks", () => {
     const given = { resultType: "task", taskId: "t-1", status: "working" };
     const { taskId } = (await ann.tool("mcp_one_give", { result: given })).result;
     expect(taskId).toMatch(/^one\.t-1~/);
-    // The fixture knows no tasks: what reaches it is refused in its own words.
+    // The fixture has no tasks: it refuses each request that reaches it with its own error code.
     expect((await ann.ask("tasks/get", { taskId })).error?.code).toBe(-32601);
     expect((await bob.ask("tasks/get", { taskId })).error).toMatchObject({ code: -32602 });
     expect((await bob.ask("tasks/get", { taskId: "one.t-1" })).error).toMatchObject({ code: -32602 });
@@ -111,8 +111,8 @@ describe("tasks", () => {
   });
 });
 
-describe("sessions", () => {
-  it("of one caller do not end those of another", async () => {
+describe("many sessions of one caller", () => {
+  it("do not end the sessions of another caller", async () => {
     const { url } = await openTestGateway([server()], { callers: CALLERS, limits: { sessions: 6 } });
     const bob = await RawLegacy.open(url, { token: "the-token-of-bob" });
     for (let n = 0; n < 12; n += 1) {
@@ -123,8 +123,8 @@ describe("sessions", () => {
   });
 });
 
-describe("a stream that is not known", () => {
-  it("ends at once, and does not take the place of another", async () => {
+describe("a stream that resumes after an unknown event id", () => {
+  it("ends at once without messages, and other streams of the session stay open", async () => {
     const { url } = await openTestGateway([server()]);
     const client = await RawLegacy.open(url, { token: TOKEN });
     const standing = await client.listen();
@@ -138,7 +138,7 @@ describe("a stream that is not known", () => {
 });
 
 describe("a server that does not answer", () => {
-  /** Answers everything but the log level, and but a subscription to `h://silent`. */
+  /** Answers every request except logging/setLevel and a subscription to `h://silent`. */
   const SILENT = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
     const { id, method, params } = JSON.parse(line);
     const results = {
@@ -158,13 +158,13 @@ describe("a server that does not answer", () => {
     endpoint: { transport: "stdio", command: process.execPath, args: ["-e", SILENT] },
   } as const;
 
-  it("keeps no call of another waiting for a log level", async () => {
+  it("to a log level request does not delay calls of other servers", async () => {
     const { url } = await openTestGateway([server(), silent]);
     const client = new RawModern(url, { token: TOKEN, logLevel: "debug" });
     expect(textOf(await client.tool("mcp_one_echo", { text: "soon" }))).toBe("soon");
   });
 
-  it("keeps no news of another resource back", async () => {
+  it("to one subscription does not prevent the subscription to another resource", async () => {
     const { url } = await openTestGateway([silent]);
     const client = new RawModern(url, { token: TOKEN });
     const wanted = { resourceSubscriptions: ["h://silent", "h://open"] };
@@ -177,8 +177,8 @@ describe("a server that does not answer", () => {
   });
 });
 
-describe("odd messages", () => {
-  it("on a channel are answered, and the gateway goes on", async () => {
+describe("invalid messages", () => {
+  it("over WebSocket are answered, and the connection works afterwards", async () => {
     const { url } = await openTestGateway([server()], { auth: "none", transports: { websocket: true } });
     const channel = new WebSocket(`${url.replace("http", "ws")}/mcp`);
     const heard: { id?: unknown; error?: { code: number }; result?: object }[] = [];
@@ -199,7 +199,7 @@ describe("odd messages", () => {
     channel.close();
   });
 
-  it("of the whole URL in place of a path are understood, and old and new ids refused alike", async () => {
+  it("over HTTP: an absolute request URL works, an object as id and a modern GET are refused", async () => {
     const { url } = await openTestGateway([server()]);
     expect(
       await raw(url, `GET ${url}/healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n`),
@@ -215,7 +215,7 @@ describe("odd messages", () => {
 });
 
 describe("OAuth metadata", () => {
-  it("is where the refusal says", async () => {
+  it("is at the URL that the 401 response names", async () => {
     const { url } = await openTestGateway([server()], { oauth: { issuer: "https://issuer.example" } });
     const refused = new RawModern(url).post("tools/list");
     await refused.over;
@@ -229,8 +229,8 @@ describe("OAuth metadata", () => {
   });
 });
 
-describe("stopping", () => {
-  it("lets a call on a channel finish, and takes no new one", async () => {
+describe("closing a gateway", () => {
+  it("lets a call over WebSocket finish, and refuses new calls", async () => {
     const { url, gateway } = await openTestGateway([server()], {
       auth: "none",
       transports: { websocket: true },

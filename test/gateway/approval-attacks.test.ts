@@ -1,4 +1,4 @@
-// Attacks on approvals: 500 forged, replayed, swapped and expired ones, of which the gateway accepts none.
+// Attacks on approvals: the gateway accepts none of 500 forged, replayed, swapped and expired approvals.
 
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -25,7 +25,7 @@ const keysOf = ({ result }: Message): string[] => Object.keys(result?.inputReque
 const answersOf = (message: Message, answer: object): object =>
   Object.fromEntries(keysOf(message).map((key) => [key, answer]));
 
-it("252 attempts over HTTP run no call", { timeout: 120_000 }, async () => {
+it("252 forged, replayed or swapped approvals over HTTP run no call", { timeout: 120_000 }, async () => {
   const runs = runsFile();
   const server = stdioServer("main", [`--runs=${runs.file}`]);
   const { url, gateway } = await openTestGateway([server], {
@@ -48,7 +48,7 @@ it("252 attempts over HTTP run no call", { timeout: 120_000 }, async () => {
   const attempts: Promise<void>[] = [];
   const attempt = async (message: Promise<Message>, client: RawModern, call: object): Promise<void> => {
     const answer = await message;
-    // It was refused, or the person is asked again.
+    // The call is refused, or needs a new approval.
     expect(answer.error !== undefined || answer.result.resultType === "input_required").toBe(true);
     if (answer.result !== undefined) await decline(client, call, answer);
   };
@@ -106,7 +106,7 @@ const waitingCall = (id: string, now: number): WaitingCall => ({
   expires: new Date(now + 1_000).toISOString(),
 });
 
-it("248 attempts at the store take no grant", async () => {
+it("248 forged, replayed, swapped or expired grants in the store approve no call", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-approvals-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "approvals.json");
@@ -177,7 +177,7 @@ it("248 attempts at the store take no grant", async () => {
     await steal(after, BINDING);
     await after.close();
   }
-  // The rest: every call at the same time, of which one gets the grant.
+  // The remaining attempts run at the same time: only one call gets the grant.
   const store = await open();
   await grant(store, "race", true);
   const rest = 248 - attempts;
@@ -189,7 +189,7 @@ it("248 attempts at the store take no grant", async () => {
   expect(refused.length).toBe(38);
 });
 
-it("a call waits until its time is over, and no longer", async () => {
+it("a waiting call leaves the list when it expires", async () => {
   let now = 1_000_000;
   const store = await ApprovalStore.open({
     file: undefined,

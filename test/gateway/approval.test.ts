@@ -67,7 +67,7 @@ async function serve(
     onDiagnostic: () => {},
   });
   onTestFinished(() => gateway.close());
-  // A gateway inside of another program has neither.
+  // A gateway in another program has neither a console nor a terminal.
   if (approve === undefined)
     for (const way of ["console", "terminal"] as const) gateway.approvals.addWay(way);
   const { url } = await gateway.listen();
@@ -89,7 +89,7 @@ const approvalsOf = (events: readonly HubEvent[]): string[] =>
 const DESTRUCTIVE: ApprovalRule = { annotations: ["destructive"] };
 
 it.each(["legacy", "modern"] as const)(
-  "a call of a %s client waits for the person, with progress, and runs once",
+  "a call of a %s client waits for approval, reports progress, and runs once",
   async (era) => {
     const at = await place();
     const served = await serve(at, [{ ...DESTRUCTIVE, reason: "It changes files" }]);
@@ -107,7 +107,7 @@ it.each(["legacy", "modern"] as const)(
       arguments: JSON.stringify(CALL.arguments),
     });
     await until(() => exchange.notices("notifications/progress").length > 0);
-    // The folder of the workspace is for its owner only.
+    // Only the owner may know the folder of the workspace.
     const { message } = exchange.notices("notifications/progress")[0] as { message: string };
     expect(message).toContain(`portolan approve ${waiting.id}`);
     expect(message).not.toContain(at.folder);
@@ -135,7 +135,7 @@ it.each(["legacy", "modern"] as const)(
   },
 );
 
-it("nobody decides in time: a tool error that a model can read", async () => {
+it("a call that nobody approves in time returns a tool error that a model can read", async () => {
   const at = await place();
   const served = await serve(at, [{ ...DESTRUCTIVE, timeoutMs: 300 }]);
   const answer = await new RawModern(served.url, { token: AGENT }).ask("tools/call", CALL);
@@ -147,7 +147,7 @@ it("nobody decides in time: a tool error that a model can read", async () => {
   expect(ran(at)).toBe(0);
 });
 
-it("a grant for some time covers the same call of the same caller only, up to the limit of the rule", async () => {
+it("a grant with a duration covers only the same call of the same caller, up to the rule's limit", async () => {
   const at = await place();
   const served = await serve(at, [{ ...DESTRUCTIVE, forMs: 60_000, timeoutMs: 400 }]);
   const agent = new RawModern(served.url, { token: AGENT });
@@ -170,7 +170,7 @@ it("a grant for some time covers the same call of the same caller only, up to th
 });
 
 it.each(["legacy", "modern"] as const)(
-  "a %s client answers by elicitation if the rule allows it",
+  "a %s client can approve by elicitation if the rule allows it",
   async (era) => {
     const at = await place();
     const served = await serve(at, [{ ...DESTRUCTIVE, by: ["caller"], callers: ["agent"] }]);
@@ -188,19 +188,19 @@ it.each(["legacy", "modern"] as const)(
     expect(asked[0]).toContain('Arguments: {"result":');
     const refused = await (await open(NO)).tool(CALL.name, CALL.arguments);
     expect(textOf(refused)).toContain("a person denied the call in this client");
-    // A client without elicitation is told at once.
+    // A client without elicitation gets the error at once.
     const mute =
       era === "modern"
         ? new RawModern(served.url, { token: AGENT, capabilities: {} })
         : await RawLegacy.open(served.url, { token: AGENT, capabilities: {} });
     expect(textOf(await mute.tool(CALL.name, CALL.arguments))).toContain("this client cannot ask its user");
     expect(ran(at)).toBe(1);
-    // The rule is about one caller.
+    // The rule applies to one caller only.
     expect(isGiven(await (await open(NO, OTHER)).tool(CALL.name, CALL.arguments))).toBe(true);
   },
 );
 
-it("the console decides while a modern client is being asked, and the client gets the result with its next request", async () => {
+it("the console can decide during an elicitation; the next request of the client returns the result", async () => {
   const at = await place();
   const served = await serve(at, [{ ...DESTRUCTIVE, by: ["console", "caller"] }]);
   const agent = new RawModern(served.url, { token: AGENT });
@@ -217,7 +217,7 @@ it("the console decides while a modern client is being asked, and the client get
   expect(ran(at)).toBe(1);
 });
 
-it("a modern client without progress gets a state after a while, and continues the call with it", async () => {
+it("a modern client without progress gets a requestState after a while, and continues the call with it", async () => {
   vi.useFakeTimers({ toFake: ["setInterval"] });
   onTestFinished(() => void vi.useRealTimers());
   const at = await place();
@@ -238,7 +238,7 @@ it("a modern client without progress gets a state after a while, and continues t
   expect(ran(at)).toBe(1);
 });
 
-it("a rule whose ways the gateway does not have refuses at once", async () => {
+it("a call is refused at once if the gateway has none of the ways of approval in the rule", async () => {
   const at = await place();
   const { command, args } = stdioCommand(`--runs=${at.runs.file}`);
   const gateway = await openGateway(
@@ -254,7 +254,7 @@ it("a rule whose ways the gateway does not have refuses at once", async () => {
   expect(ran(at)).toBe(0);
 });
 
-it("a client that goes away withdraws its call", async () => {
+it("a client that disconnects withdraws its waiting call", async () => {
   const at = await place();
   const served = await serve(at, [DESTRUCTIVE]);
   const agent = new RawModern(served.url, { token: AGENT });
@@ -267,7 +267,7 @@ it("a client that goes away withdraws its call", async () => {
   expect(ran(at)).toBe(0);
 });
 
-it("a restart between request and grant: the call waits on, and the repeated call uses the grant", async () => {
+it("a waiting call survives a restart, and its grant is used by the repeated call", async () => {
   const at = await place();
   const before = await serve(at, [DESTRUCTIVE]);
   const agent = new RawModern(before.url, { token: AGENT });
@@ -277,7 +277,7 @@ it("a restart between request and grant: the call waits on, and the repeated cal
   expect(textOf(await exchange.answer())).toContain("the gateway stopped while the call waited");
   const after = await serve(at, [DESTRUCTIVE]);
   expect(await firstWaiting(after)).toMatchObject({ id, isConnected: false, caller: "agent", tool: "give" });
-  // Nobody waits, so that the grant is for the next call; it survives a restart too.
+  // No client waits, so the grant is for the next call; it also survives a restart.
   await after.gateway.approvals.decide({ id, approve: true }, "terminal");
   await after.gateway.close();
   const last = await serve(at, [{ ...DESTRUCTIVE, timeoutMs: 300 }]);
@@ -289,7 +289,7 @@ it("a restart between request and grant: the call waits on, and the repeated cal
   expect(ran(at)).toBe(1);
 });
 
-it("a call that waits after a restart is taken over by the repeated call", async () => {
+it("the repeated call of a client continues the call that waited before a restart", async () => {
   const at = await place();
   const before = await serve(at, [DESTRUCTIVE]);
   new RawModern(before.url, { token: AGENT }).post("tools/call", CALL);
@@ -303,7 +303,7 @@ it("a call that waits after a restart is taken over by the repeated call", async
   expect(isGiven(await exchange.answer())).toBe(true);
 });
 
-it("the file is private, and a changed one is not used", async () => {
+it("the approvals file is private, and is ignored if another program changed it", async () => {
   const at = await place();
   const before = await serve(at, [DESTRUCTIVE]);
   new RawModern(before.url, { token: AGENT }).post("tools/call", CALL);
@@ -346,7 +346,7 @@ it("the decision is in the audit log before the call runs", async () => {
   expect(log().find(({ type }) => type === "call")).toMatchObject({ decision, outcome: "ok" });
 });
 
-it("an approved call does not run if the decision cannot be written", async () => {
+it("an approved call does not run if the decision cannot be written to the audit log", async () => {
   const at = await place();
   const served = await serve(at, [DESTRUCTIVE]);
   const off = served.gateway.calls.add({});
@@ -361,7 +361,7 @@ it("an approved call does not run if the decision cannot be written", async () =
   expect(ran(at)).toBe(0);
 });
 
-it("rules apply without a restart", async () => {
+it("a reload applies changed approval rules without a restart", async () => {
   const at = await place();
   const { command, args } = stdioCommand(`--runs=${at.runs.file}`);
   const servers = { main: { command, args: [...args] } };
@@ -386,7 +386,7 @@ it("rules apply without a restart", async () => {
   expect(ran(at)).toBe(2);
 });
 
-it("a misspelt tool in a rule is a warning once the tools are known, until the rule is corrected", async () => {
+it("an approval rule with an unknown tool is a warning once the tools are known, until it is corrected", async () => {
   const at = await place();
   const { command, args } = stdioCommand(`--runs=${at.runs.file}`);
   const save = (tool: string): void =>
@@ -413,7 +413,7 @@ it("a misspelt tool in a rule is a warning once the tools are known, until the r
   expect(reported).toHaveLength(1);
 });
 
-it("the program that embeds the gateway allows single calls, with a copy of their arguments", async () => {
+it("the program that embeds the gateway can allow calls one by one, and gets a copy of the arguments", async () => {
   const at = await place();
   const requests: ApprovalRequest[] = [];
   const served = await serve(at, [{ ...DESTRUCTIVE, reason: "It changes files" }], {}, (request) => {
@@ -453,7 +453,7 @@ it.each<[string, () => ApprovalDecision, string]>([
   ],
   ["returns something else", () => true as never, "failed to decide about the call"],
   ["does not decide, and nobody else can", () => undefined, "did not decide, and nobody else can approve"],
-])("a program that %s: the call does not run", async (_what, decide, text) => {
+])("a call does not run if the approve() function of a program %s", async (_what, decide, text) => {
   const at = await place();
   const served = await serve(at, [DESTRUCTIVE], {}, async () => decide());
   const answer = await new RawModern(served.url, { token: AGENT }).ask("tools/call", CALL);
@@ -461,7 +461,7 @@ it.each<[string, () => ApprovalDecision, string]>([
   expect([ran(at), await served.gateway.approvals.list()]).toEqual([0, []]);
 });
 
-it("a program decides only if the rule lets it, and a failure of it is reported", async () => {
+it("approve() of a program is called only if the rule allows it, and its failure is reported", async () => {
   const at = await place();
   let asked = 0;
   const served = await serve(at, [{ ...DESTRUCTIVE, by: ["console"] }], {}, () => {
@@ -480,7 +480,7 @@ it("a program decides only if the rule lets it, and a failure of it is reported"
   expect(other.gateway.diagnostics.map(({ message }) => message)).toContain(failed);
 });
 
-it("a program that does not decide leaves the call to the person, whose decision ends its own", async () => {
+it("if approve() does not decide, a person does, and this decision aborts the signal of approve()", async () => {
   const at = await place();
   const signals: AbortSignal[] = [];
   const served = await serve(at, [DESTRUCTIVE], {}, (_request, { signal }) =>

@@ -43,7 +43,7 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
     expect(health(gateway)?.dedicatedProcesses).toBeGreaterThan(0);
   });
 
-  it("asks a modern client in the modern era, beside legacy clients", async () => {
+  it("sends requests to a modern client in the modern era, while legacy clients use it too", async () => {
     const runs = runsFile();
     const { url } = await openTestGateway([await dualServer(transport, runs.file, [])]);
     const [old, modern] = [person("old"), person("modern")];
@@ -59,7 +59,7 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
     expect([runs.called(old.id), runs.called(modern.id)]).toEqual([1, 2]);
   });
 
-  it("tells a legacy client of the resources and tools that its calls change", async () => {
+  it("notifies a legacy client about the resources and tools that its calls change", async () => {
     const { url } = await openTestGateway([await dualServer(transport, runsFile().file, [])]);
     const client = await RawLegacy.open(url, { token: TOKEN });
     const stream = await client.listen();
@@ -74,7 +74,7 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
     expect((await client.tool(added.name)).error).toBeUndefined();
   });
 
-  it("lets a legacy client use a tool that only works in the modern era, from its second call on", async () => {
+  it("lets a legacy client use a tool that works only in the modern era, from the second call on", async () => {
     const runs = runsFile();
     const { url } = await openTestGateway([await dualServer(transport, runs.file, ["rounds-only"])]);
     const who = person("legacy");
@@ -89,7 +89,7 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
       expect(secretsIn(textOf(await client.tool(TOOL, { id: who.id })))).toEqual([who.secret]);
   });
 
-  it("says what to set where it was pinned to the era in which the tool does not work", async () => {
+  it("names the era setting to change if the configured era does not work for the tool", async () => {
     const modern = await dualServer(transport, runsFile().file, ["push-only"]);
     const legacy = await dualServer(transport, runsFile().file, ["rounds-only"]);
     const { url } = await openTestGateway([
@@ -103,8 +103,8 @@ describe.each(["stdio", "http"] as const)("a server that speaks both eras, over 
   });
 });
 
-describe("a legacy server over HTTP whose requests name no call", () => {
-  it("reaches the right one of many clients of both eras at once", async () => {
+describe("a legacy HTTP server", () => {
+  it("whose server requests name no call: each request reaches the right client", async () => {
     const server = await started(
       startHttpServer({ era: "legacy", runs: runsFile().file, faults: ["unrelated"] }),
     );
@@ -124,7 +124,7 @@ describe("a legacy server over HTTP whose requests name no call", () => {
     expect(people.flatMap(({ strange }) => strange)).toEqual([]);
   });
 
-  it("has one session per legacy client, which ends with it", async () => {
+  it("has one session per legacy client, which ends when the client's session ends", async () => {
     const server = await started(startHttpServer({ era: "legacy", runs: runsFile().file }));
     const { url, gateway } = await openTestGateway([
       { alias: "one", endpoint: { transport: "http", url: server.url } },
@@ -137,7 +137,7 @@ describe("a legacy server over HTTP whose requests name no call", () => {
     });
     for (const _again of [1, 2]) await client.tool(TOOL, { id: who.id });
     expect(server.sessions.size).toBe(2);
-    // As if it had connected directly.
+    // The server sees the capabilities of the client, as in a direct connection.
     expect(server.stats.initialize).toMatchObject({ capabilities: { elicitation: {} } });
     expect(server.stats.initialize?.capabilities).not.toHaveProperty("sampling");
     expect(health(gateway)?.dedicatedProcesses).toBe(1);

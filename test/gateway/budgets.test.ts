@@ -52,7 +52,7 @@ describe.each(["modern", "legacy"] as const)("a budget of calls (%s)", (era) => 
     );
     expect(refused._meta["portolan/error"]).toMatchObject({ code: "over_budget", retryable: true });
     await echo(agent, "d");
-    // Another tool, and another caller.
+    // The budget does not apply to another tool or another caller.
     expect(ok((await agent.tool("mcp_one_add", { a: 1, b: 2 })).result)).toBe(true);
     expect(ok(await echo(other))).toBe(true);
     const exceeded = events.filter(({ type }) => type === "gateway.budget_exceeded");
@@ -95,7 +95,7 @@ describe.each(["modern", "legacy"] as const)("a budget of calls (%s)", (era) => 
   });
 });
 
-it("arguments are identical whatever the order of their keys", async () => {
+it("the order of the keys does not make arguments different for the loop breaker", async () => {
   const { url } = await setUp({ loops: { identical: 1, withinMs: HOUR } });
   const agent = await open("modern", url);
   const add = async (args: object): Promise<Loose> => (await agent.tool("mcp_one_add", args)).result;
@@ -106,7 +106,7 @@ it("arguments are identical whatever the order of their keys", async () => {
   ]);
 });
 
-it("a call that was not approved does not count", async () => {
+it("a call that was not approved does not count towards a budget", async () => {
   const calls = { amount: 1, periodMs: HOUR };
   const { gateway, url } = await setUp({ approval: [{ by: ["terminal"] }], budgets: { day: { calls } } });
   const { approvals } = gateway;
@@ -118,7 +118,7 @@ it("a call that was not approved does not count", async () => {
       if (waiting === undefined) throw new Error("no call waits");
       return waiting.id;
     });
-    // While it waits, its unit is in use.
+    // A waiting call already counts.
     expect(gateway.budgets).toMatchObject([{ used: 1 }]);
     await approvals.decide({ id, approve }, "terminal");
   };
@@ -130,7 +130,7 @@ it("a call that was not approved does not count", async () => {
   }
 });
 
-it("a call that a modern server interrupts for input counts once", async () => {
+it("a call that a modern server interrupts for input counts once towards a budget", async () => {
   const calls = { amount: 1, periodMs: HOUR };
   const { gateway, url } = await openTestGateway([stdioServer("one", ["--era=modern"])], {
     callers: CALLERS,
@@ -144,7 +144,7 @@ it("a call that a modern server interrupts for input counts once", async () => {
   expect(gateway.budgets).toMatchObject([{ budget: "asks", caller: "agent", used: 1 }]);
 });
 
-it("a client on stdio has its own amount", async () => {
+it("a client on stdio has its own budget", async () => {
   const { gateway } = await setUp({
     budgets: { all: { callers: ["stdio"], calls: { amount: 1, periodMs: HOUR } } },
   });
@@ -171,7 +171,7 @@ it("a client on stdio has its own amount", async () => {
   await done;
 });
 
-describe("the cost of contracts", () => {
+describe("cost of calls for a budget", () => {
   const driver = "cost_override: { cost_units_per_call: 4 }";
 
   async function serve(settings: GatewaySettings): Promise<OpenedGateway> {
@@ -184,7 +184,7 @@ describe("the cost of contracts", () => {
     return gateway;
   }
 
-  it("is counted as the driver declares it, before the call is sent", async () => {
+  it("counts a call of a contract with the cost that its driver declares, before the call is sent", async () => {
     const gateway = await serve({ budgets: { money: { cost: { amount: 10, periodMs: HOUR } } } });
     const records: CallRecord[] = [];
     gateway.calls.add({ ended: (record) => records.push(record) });
@@ -206,7 +206,7 @@ describe("the cost of contracts", () => {
     expect(records.map(({ decision }) => decision.kind)).toEqual(["allowed", "allowed", "over_budget"]);
   });
 
-  it("is not counted if the approval that the contract requires is denied, but the call is", async () => {
+  it("does not count a call that was denied after the contract required approval; the number of calls does", async () => {
     const workspace = driverWorkspace({ driver });
     writeFileSync(join(workspace.folder, "portolan.yaml"), "version: 1\ncontracts: { approval: always }\n");
     const amount = { amount: 10, periodMs: HOUR };
@@ -224,7 +224,7 @@ describe("the cost of contracts", () => {
     expect(gateway.budgets).toMatchObject([{ budget: "money", kind: "calls", used: 1 }]);
   });
 
-  it("of other tools is what the budget says", async () => {
+  it("counts a call of any other tool with the unitsPerCall of the budget", async () => {
     const cost = { amount: 10, periodMs: HOUR };
     const { gateway, url } = await setUp({ budgets: { money: { cost, unitsPerCall: 6 } } });
     const agent = await open("modern", url);
@@ -233,7 +233,7 @@ describe("the cost of contracts", () => {
   });
 });
 
-describe("budgets of a folder", () => {
+describe("budgets in a config file", () => {
   const { command, args } = stdioCommand();
   const yaml = (calls: string): string =>
     JSON.stringify({
@@ -254,7 +254,7 @@ describe("budgets of a folder", () => {
     return { gateway, agent: new RawModern((await gateway.listen()).url, { token: AGENT }) };
   }
 
-  it("survive a reload and a restart, in a private file", async () => {
+  it("keep their counters after a reload and a restart, in a private file", async () => {
     const [folder, data] = [temporary(), temporary()];
     vi.stubEnv("XDG_DATA_HOME", data);
     onTestFinished(() => void vi.unstubAllEnvs());

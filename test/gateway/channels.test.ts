@@ -26,7 +26,7 @@ import {
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
-describe("on one channel for everything", () => {
+describe("a client on stdio", () => {
   async function talk(): Promise<{
     send: (message: object) => void;
     heard: Loose[];
@@ -56,7 +56,7 @@ describe("on one channel for everything", () => {
   }
   const found = (heard: Loose[], id: unknown): Loose => heard.find((one) => one.id === id && !one.method);
 
-  it("both eras are spoken, and each cancels by notification", async () => {
+  it("can use both protocol eras at once, and cancel calls of each by notification", async () => {
     const { send, heard, runs } = await talk();
     send({ id: 0, method: "initialize", params: { protocolVersion: "2025-06-18", capabilities: {} } });
     await until(() => found(heard, 0)?.result.protocolVersion === "2025-06-18");
@@ -71,7 +71,7 @@ describe("on one channel for everything", () => {
     expect([found(heard, "old"), found(heard, "new")]).toEqual([undefined, undefined]);
   });
 
-  it("a stream that listens ends with a result when the gateway closes", async () => {
+  it("gets a result for its subscriptions/listen request when the gateway closes", async () => {
     const { send, heard, close } = await talk();
     send(modern("subscriptions/listen", { notifications: { toolsListChanged: true } }, "mine"));
     await until(() => heard.length > 0);
@@ -95,7 +95,7 @@ const hello = {
 const modern = (...given: Parameters<RawModern["request"]>): object =>
   new RawModern("http://localhost").request(...given).body;
 
-/** A client with one channel, however it is made. */
+/** A client with one two-way channel over any transport. */
 interface Channel {
   readonly heard: Loose[];
   send(message: object): void;
@@ -174,8 +174,8 @@ const answerTo = async (heard: readonly Loose[], id: unknown): Promise<Loose> =>
 describe.each([
   ["WebSocket", openWebSocket],
   ["HTTP+SSE", openSse],
-] as const)("over %s", (_name, open) => {
-  it("questions reach the client whose call it is, in either era", async () => {
+] as const)("a client over %s", (_name, open) => {
+  it("gets only the server requests of its own calls, in both eras", async () => {
     const { url, runs } = await setUp();
     const people = ["a", "b", "c", "d"].map((id) => person(id));
     await Promise.all(
@@ -210,7 +210,7 @@ describe.each([
     );
   });
 
-  it("a call is cancelled by notification, or with the channel", async () => {
+  it("cancels calls by notification, or all of them when its connection closes", async () => {
     const { url, runs } = await setUp();
     const channel = await open(url);
     channel.send({ id: 0, ...hello });
@@ -230,7 +230,7 @@ describe.each([
     await until(() => runs.cancelled("left") + runs.cancelled("left too") === 2);
   });
 
-  it("the gateway ends the channel when it closes, after what listened was told", async () => {
+  it("is disconnected when the gateway closes, after its subscription has ended with a result", async () => {
     const { url, close } = await setUp();
     const channel = await open(url);
     channel.send(modern("subscriptions/listen", { notifications: { toolsListChanged: true } }, "mine"));
@@ -243,7 +243,7 @@ describe.each([
   });
 });
 
-it("a WebSocket is refused like a request", async () => {
+it("a WebSocket upgrade is refused for the same reasons as an HTTP request", async () => {
   const { url } = await setUp();
   const refused = async (...given: [Record<string, string>, string?]): Promise<string> => {
     try {
@@ -262,7 +262,7 @@ it("a WebSocket is refused like a request", async () => {
   expect(await refused({ origin: url })).toBe("open");
   const off = await openTestGateway([]);
   await expect(openWebSocket(off.url)).rejects.toThrow(/^4\d\d$/);
-  // Too much in one message ends the connection, and nobody else's.
+  // A message that is too large ends its own connection only.
   const [greedy, other] = [await openWebSocket(url), await openWebSocket(url)];
   greedy.send({ id: 1, method: "ping", params: { text: "x".repeat(200_000) } });
   expect(await greedy.closed).toBe(1009);
@@ -270,7 +270,7 @@ it("a WebSocket is refused like a request", async () => {
   expect((await answerTo(other.heard, 1)).result).toEqual({});
 });
 
-it("a line of HTTP+SSE belongs to who opened it", async () => {
+it("only the caller that opened an HTTP+SSE session can send messages to it", async () => {
   const { url } = await setUp();
   const owner = new RawHttp(url, { token: TOKEN, path: "/sse" });
   const stream = owner.send("GET", { accept: "text/event-stream" });
@@ -304,7 +304,7 @@ it("a line of HTTP+SSE belongs to who opened it", async () => {
   expect(stream.messages.filter(({ id }) => id === 1)).toHaveLength(1);
 });
 
-describe("whatever is asked", () => {
+describe("random requests in both eras", () => {
   const METHODS = [
     ...[
       "tools/list",
@@ -366,7 +366,7 @@ describe("whatever is asked", () => {
     fc.dictionary(fc.constantFrom(...KEYS), value, { maxKeys: 5 }),
   );
 
-  it("is answered, in either era, and the gateway lives on", async () => {
+  it("get an answer without an internal error, and the gateway continues", async () => {
     const { url } = await setUp();
     const client = new RawModern(url, { token: TOKEN });
     const socket = await openWebSocket(url);

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { RawModern } from "../helpers/raw-clients.ts";
 import { openTestGateway, TOKEN } from "../helpers/raw-gateways.ts";
 
-/** A legacy server whose tool sends the request that it is named, and then fails for a reason of its own. */
+/** A legacy server whose tools send the request in their name, and then fail with an error of the server. */
 const FAILING = `const { createInterface } = require("node:readline");
 const send = (message) => console.log(JSON.stringify({ jsonrpc: "2.0", ...message }));
 const tool = (name) => ({ name, inputSchema: { type: "object" } });
@@ -31,13 +31,13 @@ describe("a call that fails after a request that its client cannot answer", () =
     return new RawModern(url, { token: TOKEN, capabilities: {} });
   };
 
-  it("keeps the server's own error after a request for roots, which servers send in the background", async () => {
+  it("keeps the server's own error after a roots request, because servers send these in the background", async () => {
     const { error, result } = await (await open()).tool("mcp_one_roots_list");
     expect(error).toBeUndefined();
     expect(result).toMatchObject({ isError: true, content: [{ type: "text", text: "the disk is full" }] });
   });
 
-  it("names the capability after a request of the call, together with the server's own error", async () => {
+  it("names the missing capability together with the server's own error", async () => {
     const { error } = await (await open()).tool("mcp_one_sampling_createMessage");
     expect(error).toMatchObject({ code: -32021, data: { requiredCapabilities: { sampling: {} } } });
     expect(error?.message).toBe(

@@ -24,7 +24,7 @@ async function setUp(more: Partial<ServerConfig> = {}, flags: string[] = []) {
   const diagnostics: Diagnostic[] = [];
   const opened = await openHub({
     snapshots: false,
-    // What the server is told; who really answers comes with each call.
+    // This handler only declares the capability; each call has its own handler.
     handlers: { elicit: async () => ({ action: "accept", content: { name: "the hub" } }) },
     onDiagnostic: (diagnostic) => diagnostics.push(diagnostic),
   });
@@ -38,7 +38,7 @@ async function setUp(more: Partial<ServerConfig> = {}, flags: string[] = []) {
   });
   opened.hub.add(member);
   await member.begin();
-  /** Who was asked, in order. */
+  /** Names of the callers that got a request, in order. */
   const asked: string[] = [];
   const send = async (
     name: string,
@@ -76,7 +76,7 @@ async function setUp(more: Partial<ServerConfig> = {}, flags: string[] = []) {
     send,
     answering,
     tool,
-    /** Asks by form; the result is what the server has been told. */
+    /** Calls `ask_form`; the result is the answer that the server got. */
     form: async (name: string, ask: ServerRequestHandler | undefined = answering(name)): Promise<unknown> =>
       JSON.parse(await tool(name, "ask_form", {}, ask)),
     /** Linux only. */
@@ -86,7 +86,7 @@ async function setUp(more: Partial<ServerConfig> = {}, flags: string[] = []) {
 
 const NAMES = Array.from({ length: 16 }, (_, n) => `caller ${n}`);
 const answer = (name: string): JsonObject => ({ action: "accept", content: { name } });
-/** An `ask` that a test answers when it likes. */
+/** A handler that answers when the test calls `answer`. */
 function patient(name: string): { ask: ServerRequestHandler; asked: Promise<void>; answer: () => void } {
   let arrived: () => void = () => {};
   let release: () => void = () => {};
@@ -105,7 +105,7 @@ function patient(name: string): { ask: ServerRequestHandler; asked: Promise<void
 }
 
 describe("many callers of one server that sends requests", () => {
-  it("each get their own answer, from cold and again", async () => {
+  it("get their own answers, in the first round and in the second", async () => {
     const { form, asked, member } = await setUp();
     for (const _round of [1, 2]) {
       expect(await Promise.all(NAMES.map((name) => form(name)))).toEqual(NAMES.map(answer));
@@ -116,7 +116,7 @@ describe("many callers of one server that sends requests", () => {
     expect(member.processes.dedicatedCount).toBeLessThanOrEqual(15);
   });
 
-  it("all wait for their users at the same time", async () => {
+  it("can all wait for their users at the same time", async () => {
     const { form } = await setUp();
     const users = NAMES.map((name) => ({ name, ...patient(name) }));
     const calls = Promise.all(users.map(({ name, ask }) => form(name, ask)));
@@ -125,7 +125,7 @@ describe("many callers of one server that sends requests", () => {
     expect(await calls).toEqual(NAMES.map(answer));
   });
 
-  it("beside callers without a handler, and beside tools that send no requests", async () => {
+  it("get their own answers beside callers without a handler and tools without server requests", async () => {
     const { form, tool, asked, answering } = await setUp();
     const results = await Promise.all(
       NAMES.flatMap((name, n) => [
@@ -138,13 +138,13 @@ describe("many callers of one server that sends requests", () => {
     const mute = results.filter((text) => typeof text === "string" && text.startsWith("{")).map(String);
     expect(results.filter((result) => typeof result === "object")).toEqual(NAMES.map(answer));
     expect(results.filter((text) => NAMES.includes(text as string))).toEqual(NAMES);
-    // Nobody was asked for them: neither another caller, nor the hub's own where callers could have been meant.
+    // No caller got the requests of calls without a handler.
     expect(mute).toHaveLength(4);
     for (const text of mute) expect(text).not.toContain("caller");
     expect(asked.toSorted()).toEqual(NAMES.toSorted());
   });
 
-  it("with several requests in one call", async () => {
+  it("get their own answers to several server requests in one call", async () => {
     const { tool, answering } = await setUp();
     const names = NAMES.slice(0, 4);
     const texts = await Promise.all(names.map((name) => tool(name, "ask_twice", {}, answering(name))));
@@ -157,7 +157,7 @@ describe("many callers of one server that sends requests", () => {
     );
   });
 
-  it("that sent no requests at first", async () => {
+  it("get their own answers from a prompt that sent no server requests at first", async () => {
     const { send, asked, answering } = await setUp();
     const prompt = (name: string, city: string): Promise<JsonObject> =>
       send(
@@ -182,14 +182,14 @@ describe("many callers of one server that sends requests", () => {
     }
   });
 
-  it("without other processes, one after the other", async () => {
+  it("get their own answers one after the other if no dedicated process is allowed", async () => {
     const { form, member, pids } = await setUp({ lanes: 0 });
     expect(await Promise.all(NAMES.map((name) => form(name)))).toEqual(NAMES.map(answer));
     expect(member.processes.dedicatedCount).toBe(0);
     if (process.platform === "linux") expect(pids()).toHaveLength(1);
   });
 
-  it("over HTTP+SSE", async () => {
+  it("get their own answers over HTTP+SSE", async () => {
     const server = await started(startSseServer({}));
     const { form, asked } = await setUp({ endpoint: { transport: "sse", url: server.url } });
     const names = NAMES.slice(0, 4);
@@ -198,7 +198,7 @@ describe("many callers of one server that sends requests", () => {
   });
 });
 
-it("a server that sends no requests has one process, with fifty calls in flight", async () => {
+it("a server that sends no requests needs only one process for fifty calls at once", async () => {
   const { tool, answering, member, pids } = await setUp();
   const calls = Array.from({ length: 50 }, (_, n) =>
     tool(`caller ${n}`, "slow", { ms: 1_500 }, answering(`caller ${n}`)),
@@ -210,8 +210,8 @@ it("a server that sends no requests has one process, with fifty calls in flight"
   if (process.platform === "linux") expect(pids()).toHaveLength(1);
 });
 
-describe("a process that dies", () => {
-  it("in the middle ends the calls on it with an error, and no other caller is asked", async () => {
+describe("a process that is killed", () => {
+  it("fails the calls in flight, and their server requests reach no other caller", async () => {
     const { form, tool, asked, answering, pids, member } = await setUp({ lanes: 0 });
     const user = patient("first");
     const first = failure(form("first", user.ask));
@@ -232,7 +232,7 @@ describe("a process that dies", () => {
     expect(asked).toEqual(["second"]);
   });
 
-  it("and is dedicated concerns only its own call", async () => {
+  it("fails only its own call if it is a dedicated process", async () => {
     const { form, pids, member } = await setUp();
     const users = ["first", "second"].map((name) => ({ name, ...patient(name) }));
     const [main] = pids();
@@ -252,7 +252,7 @@ describe("a process that dies", () => {
   });
 });
 
-it("stopping a server ends its dedicated processes, and waiting calls fail", async () => {
+it("stopping a server ends its dedicated processes and fails its calls", async () => {
   const { form, member, pids } = await setUp({ lanes: 1 });
   const users = ["1", "2", "3"].map((name) => ({ name, ...patient(name) }));
   const calls = users.map(({ name, ask }) => failure(form(name, ask)));
@@ -264,7 +264,7 @@ it("stopping a server ends its dedicated processes, and waiting calls fail", asy
   if (process.platform === "linux") expect(pids()).toEqual([]);
 });
 
-it("a log message reaches the caller whose call it is about, and says which server", async () => {
+it("a log message reaches only the caller whose call it belongs to, with the logger of the server", async () => {
   const { send, hub } = await setUp();
   const events: unknown[] = [];
   hub.on("log", (message) => events.push(message));
@@ -279,7 +279,7 @@ it("a log message reaches the caller whose call it is about, and says which serv
 });
 
 describe("dedicated processes of a pinned server", () => {
-  /** A server whose later processes describe a tool in other words, where `changes` says so. */
+  /** A server whose later processes have another description of a tool if `changes` is true. */
   function program(changes: boolean): string {
     const folder = mkdtempSync(join(tmpdir(), "portolan-pinned-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
@@ -318,14 +318,14 @@ process.stdin.on("end", () => process.exit(0));
     return used;
   }
 
-  it("with the approved tools get calls", async () => {
+  it("get calls if their tools are the approved ones", async () => {
     const { form, member } = await pinned(false);
     const callers = NAMES.slice(0, 4);
     expect(await Promise.all(callers.map((name) => form(name)))).toEqual(callers.map(answer));
     await expect.poll(() => member.processes.dedicatedCount).toBeGreaterThan(0);
   });
 
-  it("with another definition of a tool get no call", async () => {
+  it("get no call if the definition of a tool differs", async () => {
     const { form, member, diagnostics } = await pinned(true);
     const callers = NAMES.slice(0, 4);
     expect(await Promise.all(callers.map((name) => form(name)))).toEqual(callers.map(answer));

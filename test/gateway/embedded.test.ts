@@ -1,4 +1,4 @@
-// The gateway inside of another program: under a path of a Node server, and behind the Fetch API.
+// The gateway in another program: under a path of a Node server, and behind the Fetch API.
 
 import { once } from "node:events";
 import { createServer, type Server } from "node:http";
@@ -53,7 +53,7 @@ async function openEmbedded(
   return { gateway, runs };
 }
 
-/** A program with a page of its own, that passes everything below the path to the gateway. */
+/** A program with its own page that passes all other requests to the gateway. */
 async function inNodeServer(settings?: GatewaySettings): Promise<Embedded> {
   const { gateway, runs } = await openEmbedded(settings);
   const server = createServer((request, response) => {
@@ -97,7 +97,7 @@ const slow = (id: string): object => ({
   _meta: { progressToken: "p" },
 });
 
-it("reports the state of its servers to the program", async () => {
+it("health() and healthCheck() report the state of the servers", async () => {
   const { gateway } = await openEmbedded();
   await gateway.settled();
   expect(gateway.health()).toMatchObject([{ alias: "one", state: "ready" }]);
@@ -120,7 +120,7 @@ describe.each(WAYS)("a gateway %s", (_way, embed) => {
     ["SDK 2, modern", "modern", (place) => v2Http(place, { pin: MODERN })],
   ];
 
-  it.each(CLIENTS)("serves a client of %s, with progress", async (_name, era, connect) => {
+  it.each(CLIENTS)("serves a client of %s, with progress notifications", async (_name, era, connect) => {
     const { url, fetch } = await embed();
     const client = await connect({ url: `${url}/mcp`, headers, fetch });
     onTestFinished(() => client.close());
@@ -132,7 +132,7 @@ describe.each(WAYS)("a gateway %s", (_way, embed) => {
     expect(progress.length).toBeGreaterThan(0);
   });
 
-  it("streams messages while the call runs, and cancels it when the client goes away", async () => {
+  it("streams messages while the call runs, and cancels the call when the client disconnects", async () => {
     const { url, fetch, runs } = await embed();
     const abort = new AbortController();
     const response = await fetch(...modernCall(url, slow("left"), { signal: abort.signal }));
@@ -143,14 +143,14 @@ describe.each(WAYS)("a gateway %s", (_way, embed) => {
     await until(() => runs.cancelled("left") === 1);
   });
 
-  it("cancels a call whose response is not read to its end", async () => {
+  it("cancels a call when the client cancels the response body", async () => {
     const { url, fetch, runs } = await embed();
     const response = await fetch(...modernCall(url, slow("cancelled")));
     await response.body?.cancel();
     await until(() => runs.cancelled("cancelled") === 1);
   });
 
-  it("sends large results whole, at the pace of the client", async () => {
+  it("sends a large result completely", async () => {
     const { url, fetch } = await embed({ maxResultBytes: 0 });
     const bytes = 5_000_000;
     const response = await fetch(...modernCall(url, { name: "mcp_one_big", arguments: { bytes } }));
@@ -158,7 +158,7 @@ describe.each(WAYS)("a gateway %s", (_way, embed) => {
     expect(result.content[0].text).toHaveLength(bytes);
   });
 
-  it("refuses bodies that are too large, callers that are too fast, and strangers", async () => {
+  it("refuses bodies that are too large, callers that send too fast, and requests without a token", async () => {
     const { url, fetch } = await embed({
       limits: { bodyBytes: 10_000, rate: { perSecond: 0.001, burst: 2 } },
     });
@@ -179,7 +179,7 @@ describe.each(WAYS)("a gateway %s", (_way, embed) => {
     expect(await status([address.replace(PATH, ""), init])).toBe(404);
   });
 
-  it("refuses new requests while it closes, and ends those that run", async () => {
+  it("refuses new requests while it closes, and ends running calls with an error", async () => {
     const { url, fetch, gateway, runs } = await embed();
     const running = await fetch(...modernCall(url, slow("closed")));
     await until(() => runs.called("closed") === 1);
@@ -192,13 +192,13 @@ describe.each(WAYS)("a gateway %s", (_way, embed) => {
 });
 
 describe("a gateway under a path", () => {
-  it("leaves the other paths of the server alone, and answers health checks at its own", async () => {
+  it("handles only its own path, and answers health checks below it", async () => {
     const { url } = await inNodeServer();
     expect(await (await fetch(url.replace(PATH, "/hello"))).text()).toBe("hello");
     expect(await (await fetch(`${url}/healthz`)).json()).toEqual({ status: "ok" });
   });
 
-  it("serves WebSocket and HTTP+SSE there too", async () => {
+  it("serves WebSocket and HTTP+SSE below the path", async () => {
     const { url } = await inNodeServer({ transports: { websocket: true, sse: true } });
     const client = await v1Sse({ url: `${url}/mcp`, headers });
     onTestFinished(() => client.close());
@@ -211,14 +211,14 @@ describe("a gateway under a path", () => {
     expect(JSON.parse(answer.toString())).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
   });
 
-  it("refuses WebSocket where it is not enabled", async () => {
+  it("refuses WebSocket if it is not enabled", async () => {
     const { url } = await inNodeServer();
     const socket = new WebSocket(`${url.replace("http", "ws")}/mcp`, "mcp", { headers });
     const [error] = (await once(socket, "error")) as [Error];
     expect(error.message).toContain("404");
   });
 
-  it("finds its path where a framework takes it off the URL", async () => {
+  it("finds its path if a framework removes it from request.url", async () => {
     const { gateway } = await openEmbedded();
     const server = createServer((request, response) => {
       const { url = "" } = request;
@@ -231,7 +231,7 @@ describe("a gateway under a path", () => {
     expect(await client.call("mcp_one_echo", { text: "hi" })).toMatchObject({ content: [{ text: "hi" }] });
   });
 
-  describe("behind a body parser", () => {
+  describe("after a body parser", () => {
     const parsers: readonly (readonly [string, (text: string) => unknown])[] = [
       ["an object", (body) => JSON.parse(body) as unknown],
       ["a text", (body) => body],
@@ -252,22 +252,25 @@ describe("a gateway under a path", () => {
       return { url: `${await bound(server)}${PATH}`, reports };
     }
 
-    it.each(parsers)("that leaves %s in request.body, it serves all calls", async (_what, parse) => {
+    it.each(parsers)("that leaves %s in request.body: serves all calls", async (_what, parse) => {
       const { url } = await behindParser(parse);
       const client = await v2Http({ url: `${url}/mcp`, headers }, { pin: MODERN });
       onTestFinished(() => client.close());
       expect(await client.call("mcp_one_echo", { text: "hi" })).toMatchObject({ content: [{ text: "hi" }] });
     });
 
-    it.each(parsers)("that leaves %s, it enforces its limits", async (_what, parse) => {
-      const { url } = await behindParser(parse, { limits: { bodyBytes: 10_000 } });
-      const large = modernCall(url, { name: "mcp_one_echo", arguments: { text: "x".repeat(20_000) } });
-      expect((await fetch(...large)).status).toBe(413);
-      const deep = modernCall(url, {}, { body: `${"[".repeat(200)}${"]".repeat(200)}` });
-      expect((await fetch(...deep)).status).toBe(400);
-    });
+    it.each(parsers)(
+      "that leaves %s in request.body: enforces the limits of size and depth",
+      async (_what, parse) => {
+        const { url } = await behindParser(parse, { limits: { bodyBytes: 10_000 } });
+        const large = modernCall(url, { name: "mcp_one_echo", arguments: { text: "x".repeat(20_000) } });
+        expect((await fetch(...large)).status).toBe(413);
+        const deep = modernCall(url, {}, { body: `${"[".repeat(200)}${"]".repeat(200)}` });
+        expect((await fetch(...deep)).status).toBe(400);
+      },
+    );
 
-    it("that leaves nothing, it answers at once with an error, and reports it once", async () => {
+    it("that leaves no request.body: answers with an error at once, and reports it once", async () => {
       const { url, reports } = await behindParser(() => undefined);
       for (let count = 0; count < 2; count += 1) {
         const answer = await fetch(...modernCall(url, { name: "mcp_one_echo" }));
@@ -283,7 +286,7 @@ describe("a gateway under a path", () => {
     });
   });
 
-  it("answers only to the names of the computer, and to those that it is given", async () => {
+  it("accepts only localhost and allowedHosts as Host", async () => {
     const { gateway } = await openEmbedded({ allowedHosts: ["tools.example.com"] });
     const status = async (host: string): Promise<number> =>
       (await gateway.fetch(new Request(`http://${host}${PATH}/healthz`))).status;
@@ -292,7 +295,7 @@ describe("a gateway under a path", () => {
     expect(await status("rebound.example.net")).toBe(403);
   });
 
-  it("describes itself to OAuth clients under the URL that it is given", async () => {
+  it("publishes OAuth metadata with the configured resource URL", async () => {
     const resource = `https://example.com${PATH}/mcp`;
     const settings = { oauth: { issuer: "https://issuer.example.com", resource } };
     const { gateway } = await openEmbedded(settings, { access: {} });
@@ -305,8 +308,8 @@ describe("a gateway under a path", () => {
   });
 });
 
-describe("opening a gateway", () => {
-  it("fails when no caller could use it", async () => {
+describe("openGateway", () => {
+  it("fails if no caller could use the gateway", async () => {
     const opening = openGateway({ servers: [] }, { snapshots: false });
     await expect(opening).rejects.toMatchObject({
       code: "CONFIG_INVALID",
@@ -314,12 +317,12 @@ describe("opening a gateway", () => {
     });
   });
 
-  it.each(["tools", "/tools/", "/a b", "/"])("fails for the path %j", async (path) => {
+  it.each(["tools", "/tools/", "/a b", "/"])("fails if the path is %j", async (path) => {
     const opening = openGateway({ servers: [] }, { path, access: { token: TOKEN }, snapshots: false });
     await expect(opening).rejects.toMatchObject({ code: "CONFIG_INVALID" });
   });
 
-  it("needs no caller for stdio alone, and serves no HTTP then", async () => {
+  it("needs no caller with http: false, and then serves no HTTP", async () => {
     await using gateway = await openGateway({ servers: [] }, { http: false, snapshots: false });
     await expect(gateway.fetch(new Request("http://localhost/mcp"))).rejects.toMatchObject({
       code: "NOT_SUPPORTED",
@@ -327,7 +330,7 @@ describe("opening a gateway", () => {
   });
 });
 
-it("a client of the library gets the code, hint and server of an error of the gateway", async () => {
+it("connectMcp() returns the code, hint and server of an error of the gateway", async () => {
   const servers = {
     one: { ...stdioCommand("--era=modern"), sandbox: "off" },
     dead: { ...stdioCommand("--fault=exit-at-start"), sandbox: "off" },
@@ -344,7 +347,7 @@ it("a client of the library gets the code, hint and server of an error of the ga
   onTestFinished(() => mcp.close());
   const error = await failure(mcp.callTool("mcp_one_crash", {}));
   expect(error).toMatchObject({ code: "SERVER_CRASHED", server: "one", cause: { code: "RPC_ERROR" } });
-  // Lists, too.
+  // Lists return the same error.
   const alone = await connectMcp({ transport: "http", url: `${url}/servers/dead/mcp`, headers });
   onTestFinished(() => alone.close());
   const dead = { code: "SERVER_UNAVAILABLE", server: "dead", hint: expect.any(String) as string };
@@ -354,7 +357,7 @@ it("a client of the library gets the code, hint and server of an error of the ga
   expect((await mcp.callTool("mcp_one_echo", { text: "still here" })).text).toContain("still here");
 });
 
-it("a program is warned at the start about rules that nobody can decide about", async () => {
+it("a program gets a warning at the start about approval rules whose calls nobody can approve", async () => {
   const settings = { approval: [{ tools: ["*"] }] };
   const gateway = await openInProgram({ servers: {} }, { settings, snapshots: false, http: false });
   onTestFinished(() => gateway.close());
@@ -362,7 +365,7 @@ it("a program is warned at the start about rules that nobody can decide about", 
   expect(gateway.diagnostics.map((one) => one.message)).toContain(message);
 });
 
-it("rules of a program with a name that nothing has are refused, as those of portolan.yaml are", async () => {
+it("openGateway of a program refuses rules that name unknown servers or callers", async () => {
   const settings = {
     callers: [{ name: "agent", token: "abcabcabcabcabcabc", deny: { servers: ["file"] } }],
     approval: [{ callers: ["agnet"] }],
@@ -380,7 +383,7 @@ it("rules of a program with a name that nothing has are refused, as those of por
   });
 });
 
-it("a tool pattern of a program that begins with no server is a warning", async () => {
+it("a tool pattern of a program that names no known server is a warning", async () => {
   const settings = { approval: [{ tools: ["fils.write_*"] }] };
   const servers = { files: { ...stdioCommand("--era=modern"), start: "lazy" as const } };
   const approve = (): "allow" => "allow";
@@ -395,7 +398,7 @@ it("a tool pattern of a program that begins with no server is a warning", async 
   );
 });
 
-it("a WebSocket that a gateway refuses names the HTTP status and the setting", async () => {
+it("the error of a refused WebSocket names the HTTP status and the setting", async () => {
   const options = { access: { token: TOKEN }, snapshots: false, settings: { port: 0 } } as const;
   const gateway = await openGateway({ servers: {} }, options);
   onTestFinished(() => gateway.close());

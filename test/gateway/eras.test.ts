@@ -64,7 +64,7 @@ function open(front: Era, url: string, options: object = {}): Promise<Client> {
 const call = (client: Client, name: string, args: object = {}, more: object = {}): Exchange =>
   client.post("tools/call", { name: `mcp_one_${name}`, arguments: args, ...more });
 
-/** The stream on which a client hears what belongs to no request, once it is open. */
+/** Opens the stream on which a client gets notifications that belong to no request. */
 async function hear(client: Client, notifications: object): Promise<Exchange> {
   if (client instanceof RawLegacy) {
     const { resourceSubscriptions: uris = [] } = notifications as { resourceSubscriptions?: string[] };
@@ -77,7 +77,7 @@ async function hear(client: Client, notifications: object): Promise<Exchange> {
 }
 
 describe.each(PAIRS)("$front client, $back server over $transport", ({ front, back, transport }) => {
-  it("lists and calls, reads, prompts and completes", async () => {
+  it("lists and calls tools, reads resources, gets prompts and completes arguments", async () => {
     const { url } = await setUp(back, transport);
     const client = await open(front, url);
     const { result: tools } = await client.call("tools/list");
@@ -110,7 +110,7 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
     expect((await client.call("nothing/such")).error).toMatchObject({ code: -32601 });
   });
 
-  it("brings progress with the client's own token, and log messages of the level that was asked for", async () => {
+  it("gets progress with the client's token, and log messages from the requested level on", async () => {
     const { url } = await setUp(back, transport);
     const client = await open(front, url, { logLevel: "warning" });
     if (client instanceof RawLegacy) await client.call("logging/setLevel", { level: "warning" });
@@ -120,7 +120,7 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
     expect(progress.length).toBeGreaterThan(1);
     expect(new Set(progress.map(({ progressToken }) => progressToken))).toEqual(new Set(["own token"]));
     expect(progress[0]).toMatchObject({ total: 600, message: "working" });
-    // Without a token there is none.
+    // Without a progress token there is no progress.
     const quiet = call(client, "slow", { ms: 60, every: 20 });
     await quiet.answer();
     expect(quiet.notices("notifications/progress")).toEqual([]);
@@ -131,14 +131,14 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
     };
     expect(await logs("info")).toEqual([]);
     expect(await logs("error")).toEqual([{ level: "error", logger: "fixture", data: "at error" }]);
-    // A modern client that does not say how much it wants to hear hears nothing, whatever others want.
+    // A modern client without a log level gets no log messages, whatever other clients request.
     const silent = new RawModern(url, { token: TOKEN });
     const logging = call(silent, "log", { level: "emergency" });
     await logging.answer();
     expect(logging.messages).toHaveLength(1);
   });
 
-  it("cancels at the server what the client cancels", async () => {
+  it("cancels the call at the server when the client cancels it", async () => {
     const { url, runs } = await setUp(back, transport);
     const client = await open(front, url);
     const other = call(client, "slow", { id: "goes on", ms: 250 });
@@ -154,7 +154,7 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
     expect(runs.cancelled("goes on")).toBe(0);
   });
 
-  it("puts the server's questions to the client, in rounds and several at once", async () => {
+  it("sends the server's requests to the client, in several rounds and several at once", async () => {
     const { url } = await setUp(back, transport);
     const who = person("me");
     const client = await open(front, url, { answer: who.answer });
@@ -173,7 +173,7 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
     expect(who.strange).toEqual([]);
   });
 
-  it("says what a client lacks that cannot be asked", async () => {
+  it("reports the capability that the client lacks for a server request", async () => {
     const { url } = await setUp(back, transport);
     const client = await open(front, url, { capabilities: {} });
     const { error, result } = await client.tool("mcp_one_ask_own", { id: "me", kind: "sample" });
@@ -183,15 +183,15 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
     else expect(result ?? error).toBeDefined();
     const form = await open(front, url, { capabilities: { sampling: {} } });
     const declined = await form.tool("mcp_one_ask_own", { id: "me" });
-    // With a session of its own, a legacy client's capabilities are the server's to check.
+    // If a legacy client has its own session, the server checks the client's capabilities.
     if (back === "legacy" && front === "legacy" && transport === "http")
       expect(declined.error?.message).toContain("Client lacks");
-    // A legacy server can be told no; who would have been asked may need to know why.
+    // A legacy server accepts a declined request; a modern server needs the error.
     else if (back === "legacy") expect(textOf(declined).answers.r1q1).toEqual({ action: "decline" });
     else expect(declined.error).toMatchObject({ code: -32021 });
   });
 
-  it("tells of changed lists and resources, to those who asked", async () => {
+  it("notifies the client of changed lists and resources that it subscribed to", async () => {
     const { url } = await setUp(back, transport);
     const client = await open(front, url);
     const worker = new RawModern(url, { token: TOKEN });
@@ -237,8 +237,8 @@ describe.each(PAIRS)("$front client, $back server over $transport", ({ front, ba
 
 const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
 
-describe("questions of a modern server", () => {
-  it("pass a modern client by without being remembered: any gateway may serve the retry", async () => {
+describe("server requests of a modern server", () => {
+  it("need no state in the gateway for a modern client: any gateway can serve the retry", async () => {
     const server = await started(startHttpServer({ era: "modern", runs: runsFile().file }));
     const servers = [{ alias: "one", endpoint: { transport: "http", url: server.url } as const }];
     const [first, second] = [await openTestGateway(servers), await openTestGateway(servers)];
@@ -248,13 +248,13 @@ describe("questions of a modern server", () => {
     expect(Object.keys(result.inputRequests)).toEqual(["r1q1", "r1q2"]);
     await first.gateway.close();
     const other = new RawModern(second.url, { token: TOKEN });
-    // The fixture wants another id for a retry; two gateways may count alike.
+    // The fixture requires a new request id for a retry; without these calls, both gateways may use the same id.
     for (let n = 0; n < 50; n += 1) await other.tool("mcp_one_echo", { text: "on" });
     const end = await other.ask("tools/call", { ...params, ...answersTo(result, who.answer) });
     expect(secretsIn(textOf(end))).toEqual([who.secret, who.secret]);
   });
 
-  it("are not put to a legacy client for ever", async () => {
+  it("to a legacy client end with an error after too many rounds", async () => {
     const { url } = await setUp("modern", "http");
     const client = await RawLegacy.open(url, {
       token: TOKEN,
@@ -266,8 +266,8 @@ describe("questions of a modern server", () => {
   });
 });
 
-describe("what one client causes", () => {
-  it.each(["stdio", "http"] as const)("is not logged to another (%s)", async (transport) => {
+describe("notifications that belong to one client", () => {
+  it.each(["stdio", "http"] as const)("log messages do not reach another client (%s)", async (transport) => {
     const { url } = await setUp("legacy", transport);
     const bob = await RawLegacy.open(url, { token: TOKEN });
     await bob.call("logging/setLevel", { level: "debug" });
@@ -292,13 +292,13 @@ describe("what one client causes", () => {
         },
       )
       .answer();
-    // Something that bob does hear comes after it.
+    // Bob gets the next notification after the log messages.
     await call(alice, "change_tools", { action: "add" }).answer();
     await hears.find(({ method }) => method === "notifications/tools/list_changed");
     expect(hears.text).not.toContain("secret");
   });
 
-  it("reaches the server: roots that changed", async () => {
+  it("changed roots reach the server", async () => {
     for (const transport of ["stdio", "http"] as const) {
       const { url, stats } = await setUp("legacy", transport);
       const client = await RawLegacy.open(url, { token: TOKEN, capabilities: ALL_CAPABILITIES });
@@ -312,7 +312,7 @@ describe("lists", () => {
   const names = ({ result }: Loose): string[] => result.tools.map(({ name }: Loose) => name);
 
   it.each(["modern", "legacy"] as const)(
-    "come in pages that hold while the list changes (%s)",
+    "come in pages that stay consistent while the list changes (%s)",
     async (front) => {
       const { url } = await openTestGateway([stdioServer("one", ["--era=modern", "--tools=7"])], {
         pageSize: 5,
@@ -341,7 +341,7 @@ describe("lists", () => {
     },
   );
 
-  it("carry the shortest time and the narrowest scope of their parts, and what they do not know", async () => {
+  it("have the shortest ttlMs and narrowest cacheScope of their servers, and keep unknown fields", async () => {
     const tool = {
       name: "t",
       inputSchema: { type: "object" },
@@ -369,7 +369,7 @@ describe("lists", () => {
     };
     expect(await hintOf([short, long])).toEqual([5_000, "public", 2]);
     expect(await hintOf([long, own])).toEqual([8_000, "private", 2]);
-    // Others see something else.
+    // The list depends on the caller, so its scope is private.
     expect(await hintOf([long, short], "the-token-of-limited")).toEqual([9_000, "private", 1]);
   });
 });
@@ -386,7 +386,7 @@ describe("results", () => {
   };
 
   it.each(PAIRS)(
-    "pass as they are: $front client, $back server over $transport",
+    "pass through unchanged: $front client, $back server over $transport",
     async ({ front, back, transport }) => {
       const { url } = await setUp(back, transport);
       const client = await open(front, url);
@@ -414,7 +414,7 @@ describe("results", () => {
     },
   );
 
-  it("that are tasks are found again by their ids, at the server that made them", async () => {
+  it("with a task: tasks/get reaches the server that created the task, for this caller only", async () => {
     const asked: string[] = [];
     const routes = (alias: string) => ({
       "server/discover": ({ json }: Loose) =>
@@ -449,12 +449,12 @@ describe("results", () => {
     expect((await limited.ask("tasks/get", { taskId })).error).toBeDefined();
     expect((await client.ask("tasks/get", { taskId: "nowhere.1" })).error).toBeDefined();
     expect(asked).toHaveLength(1);
-    // Alone, the server keeps its own ids; only the seal that makes them this caller's is added.
+    // At its own address, the server keeps its task ids, with a signature that binds them to the caller.
     const alone = new RawModern(url, { token: TOKEN, path: "/servers/b/mcp" });
     expect((await alone.tool("t")).result.taskId).toMatch(/^task\.1~[\w-]{22}$/);
   });
 
-  it("that are too large are cut, and read in slices by whoever got them alone", async () => {
+  it("that are too large are cut; only their caller can read the rest in slices", async () => {
     const runs = runsFile();
     const flags = ["--era=modern", `--runs=${runs.file}`];
     const { url } = await openTestGateway(
@@ -487,7 +487,7 @@ describe("results", () => {
         expect(error).toMatchObject({ code: front === "legacy" ? -32002 : -32602 });
         expect(error?.message).not.toContain("line 0");
       }
-      // Its schema says what a client may expect; and one server has no limit.
+      // Structured content that matches a schema is not cut, and a server can have no limit.
       const table = (await client.tool("mcp_one_table", { rows: 5_000 })).result;
       expect(table.structuredContent.rows).toHaveLength(5_000);
       expect((await client.tool("mcp_two_give", big)).result.content).toEqual(big.result.content);

@@ -8,7 +8,7 @@ import { type Exchange, type Loose, RawHttp, RawLegacy, RawModern, textOf } from
 import { openTestGateway, stdioServer, TOKEN } from "../helpers/raw-gateways.ts";
 
 const FEW = "the-token-of-few";
-/** Practically nothing comes after the burst. */
+/** A rate limit that allows practically nothing after the burst. */
 const few = (burst: number): object => ({
   callers: [{ name: "few", token: FEW, limits: { rate: { perSecond: 0.001, burst } } }],
 });
@@ -34,7 +34,7 @@ async function openSocket(url: string, token: string): Promise<{ socket: WebSock
   return { socket, heard };
 }
 
-/** A client of HTTP+SSE: what it hears, and how it sends. */
+/** A client of HTTP+SSE: its event stream, and a function that sends messages. */
 async function openSse(url: string, token: string) {
   const http = new RawHttp(url, { token });
   const stream = http.send("GET", { accept: "text/event-stream" }, undefined, "/sse");
@@ -45,7 +45,7 @@ async function openSse(url: string, token: string) {
   return { stream, post };
 }
 
-/** Sends bytes as they are, and keeps what comes back. */
+/** Sends raw bytes, and collects the response. */
 function raw(url: string, head: string): { socket: Socket; heard: () => string; closed: Promise<void> } {
   const { hostname, port } = new URL(url);
   let heard = "";
@@ -63,46 +63,52 @@ const head = (path: string, headers: object, method = "POST"): string =>
     .map(([name, value]) => `${name}: ${value}\r\n`)
     .join("")}\r\n`;
 
-describe("structure that would take long to parse is refused before it is parsed", () => {
+describe("JSON with too deep nesting or too many values", () => {
   const cases: [string, string][] = [
     ["nested too deep", nested(200)],
     ["too many values", members(60_000)],
   ];
 
-  it.each(cases)("over Streamable HTTP of both eras (%s)", async (_what, args) => {
-    const { url } = await openTestGateway([server()]);
-    const modern = new RawModern(url, { token: TOKEN });
-    const legacy = await RawLegacy.open(url, { token: TOKEN });
-    const params = { name: "mcp_one_echo", arguments: { text: "hi", more: "@@" } };
-    for (const [client, { headers, body }] of [
-      [modern, modern.request("tools/call", params)],
-      [legacy, { headers: legacy.headers, body: { jsonrpc: "2.0", id: 7, method: "tools/call", params } }],
-    ] as const) {
-      const text = JSON.stringify(body).replace('"@@"', args);
-      const refused = await done(client.send("POST", headers, text));
-      expect([refused.status, refused.json.error.code]).toEqual([400, -32600]);
-      expect(textOf(await client.tool("mcp_one_echo", { text: "well" }))).toBe("well");
-    }
-  });
+  it.each(cases)(
+    "is refused over Streamable HTTP in both eras, and the caller can continue (%s)",
+    async (_what, args) => {
+      const { url } = await openTestGateway([server()]);
+      const modern = new RawModern(url, { token: TOKEN });
+      const legacy = await RawLegacy.open(url, { token: TOKEN });
+      const params = { name: "mcp_one_echo", arguments: { text: "hi", more: "@@" } };
+      for (const [client, { headers, body }] of [
+        [modern, modern.request("tools/call", params)],
+        [legacy, { headers: legacy.headers, body: { jsonrpc: "2.0", id: 7, method: "tools/call", params } }],
+      ] as const) {
+        const text = JSON.stringify(body).replace('"@@"', args);
+        const refused = await done(client.send("POST", headers, text));
+        expect([refused.status, refused.json.error.code]).toEqual([400, -32600]);
+        expect(textOf(await client.tool("mcp_one_echo", { text: "well" }))).toBe("well");
+      }
+    },
+  );
 
-  it.each(cases)("over channels (%s)", async (_what, args) => {
-    const { url } = await openTestGateway([server()], { transports: { sse: true, websocket: true } });
-    const text = `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"more":${args}}}`;
-    const { socket, heard } = await openSocket(url, TOKEN);
-    socket.send(text);
-    socket.send('{"jsonrpc":"2.0","id":8,"method":"ping"}');
-    await until(() => heard.length === 2);
-    expect(heard).toMatchObject([
-      { id: 7, error: { code: -32600 } },
-      { id: 8, result: {} },
-    ]);
-    const { stream, post } = await openSse(url, TOKEN);
-    expect((await post(text)).status).toBe(400);
-    expect((await post('{"jsonrpc":"2.0","id":8,"method":"ping"}')).status).toBe(202);
-    expect((await stream.answer(8)).result).toEqual({});
-  });
+  it.each(cases)(
+    "is refused over WebSocket and HTTP+SSE, and the connection continues (%s)",
+    async (_what, args) => {
+      const { url } = await openTestGateway([server()], { transports: { sse: true, websocket: true } });
+      const text = `{"jsonrpc":"2.0","id":7,"method":"ping","params":{"more":${args}}}`;
+      const { socket, heard } = await openSocket(url, TOKEN);
+      socket.send(text);
+      socket.send('{"jsonrpc":"2.0","id":8,"method":"ping"}');
+      await until(() => heard.length === 2);
+      expect(heard).toMatchObject([
+        { id: 7, error: { code: -32600 } },
+        { id: 8, result: {} },
+      ]);
+      const { stream, post } = await openSse(url, TOKEN);
+      expect((await post(text)).status).toBe(400);
+      expect((await post('{"jsonrpc":"2.0","id":8,"method":"ping"}')).status).toBe(202);
+      expect((await stream.answer(8)).result).toEqual({});
+    },
+  );
 
-  it("and before the rest of it is received", async () => {
+  it("is refused before the rest of it is received", async () => {
     const { url } = await openTestGateway([server()]);
     const headers = {
       authorization: `Bearer ${TOKEN}`,
@@ -114,7 +120,7 @@ describe("structure that would take long to parse is refused before it is parsed
     expect(heard()).toMatch(/^HTTP\/1\.1 400 [^]*nested deeper than 128 levels/);
   });
 
-  it("while a long text is passed on", async () => {
+  it("is not detected inside a long text: the text is passed on", async () => {
     const { url } = await openTestGateway([server()], { maxResultBytes: 0 });
     const text = '[{",\\'.repeat(500_000);
     const modern = new RawModern(url, { token: TOKEN });
@@ -122,8 +128,8 @@ describe("structure that would take long to parse is refused before it is parsed
   });
 });
 
-describe("the rate counts every message", () => {
-  it("whatever its method, its path and its body", async () => {
+describe("the rate limit of a caller", () => {
+  it("counts every HTTP request, whatever its method, path and body", async () => {
     const { url } = await openTestGateway([server()], few(7));
     const http = new RawHttp(url, { token: FEW });
     const json = { "content-type": "application/json" };
@@ -140,13 +146,13 @@ describe("the rate counts every message", () => {
     expect(statuses).toEqual([400, 400, 202, 404, 404, 405, 404]);
     for (const [method, body] of [["POST", "nonsense"], ["GET"], ["DELETE"], ["PUT"]] as const)
       expect((await done(http.send(method, json, body))).status, method).toBe(429);
-    // The others have their own.
+    // Other callers have their own limits.
     expect(textOf(await new RawModern(url, { token: TOKEN }).tool("mcp_one_echo", { text: "hi" }))).toBe(
       "hi",
     );
   });
 
-  it("before its body is read", async () => {
+  it("refuses a request before it reads the body", async () => {
     const { url } = await openTestGateway([server()], few(1));
     const headers = {
       authorization: `Bearer ${FEW}`,
@@ -162,12 +168,12 @@ describe("the rate counts every message", () => {
     expect(second.heard()).toMatch(/^HTTP\/1\.1 429 /);
   });
 
-  it("on channels, where a refusal names the request", async () => {
+  it("counts messages over WebSocket and HTTP+SSE, and the refusal has the id of the request", async () => {
     const { url } = await openTestGateway([server()], {
       ...few(6),
       transports: { sse: true, websocket: true },
     });
-    // Opening one counts too.
+    // Opening a connection counts too.
     const { socket, heard } = await openSocket(url, FEW);
     socket.send("nonsense");
     socket.send('{"jsonrpc":"2.0","method":"notifications/none"}');
@@ -190,7 +196,7 @@ describe("the rate counts every message", () => {
     expect(await closed).toBe(1008);
   });
 
-  it.each(["ping", "pong"] as const)("over WebSocket, also as a %s", async (kind) => {
+  it.each(["ping", "pong"] as const)("counts WebSocket frames of the type %s", async (kind) => {
     const { url } = await openTestGateway([server()], { ...few(3), transports: { websocket: true } });
     const { socket } = await openSocket(url, FEW);
     const closed = new Promise<number>((resolve) => socket.once("close", resolve));
@@ -199,10 +205,10 @@ describe("the rate counts every message", () => {
   });
 });
 
-describe("the bytes of one caller are bounded", () => {
+describe("the unfinished bodies of one caller are limited", () => {
   const limits = { limits: { bodyBytes: 4 * 1024 * 1024 }, callers: [{ name: "few", token: FEW }] };
 
-  it("over HTTP, also while they have yet to come", async () => {
+  it("over HTTP, where the announced length counts", async () => {
     const { url } = await openTestGateway([server()], limits);
     const headers = {
       authorization: `Bearer ${FEW}`,
@@ -221,7 +227,7 @@ describe("the bytes of one caller are bounded", () => {
     await until(async () => (await done(again.post("tools/list"))).status === 200);
   });
 
-  it("over WebSocket, also in a message that never ends", async () => {
+  it("over WebSocket, where an unfinished message counts", async () => {
     const { url } = await openTestGateway([server()], { ...limits, transports: { websocket: true } });
     const part = "x".repeat(3_500_000);
     const closed: number[] = [];
@@ -239,7 +245,7 @@ describe("the bytes of one caller are bounded", () => {
   });
 });
 
-it("a session cannot be made to keep much", async () => {
+it("initialize and subscribe refuse very long names and URIs", async () => {
   const { url } = await openTestGateway([server()], { transports: { websocket: true } });
   const clientInfo = { name: "x".repeat(100_000), version: "1" };
   const params = { protocolVersion: "2025-11-25", capabilities: {}, clientInfo };
@@ -257,7 +263,7 @@ it("a session cannot be made to keep much", async () => {
   expect(error?.code).toBe(-32602);
 });
 
-describe("a request that is refused is not read to its end", () => {
+describe("a refused request", () => {
   const chunked = { "transfer-encoding": "chunked", "content-type": "application/json" };
   const authorization = `Bearer ${TOKEN}`;
   const cases: [number, string, object, string?][] = [
@@ -277,7 +283,7 @@ describe("a request that is refused is not read to its end", () => {
     [200, "/healthz", chunked],
   ];
 
-  it("whatever the reason is", async () => {
+  it("is not read to its end: the connection is closed, whatever the reason of the refusal", async () => {
     const { url } = await openTestGateway([server()], {
       limits: { bodyBytes: 100_000 },
       transports: { sse: true },
@@ -301,7 +307,7 @@ describe("a request that is refused is not read to its end", () => {
     );
   });
 
-  it("but its connection stays when nothing is left to read", async () => {
+  it("keeps its connection open if its whole body has arrived", async () => {
     const { url } = await openTestGateway([server()]);
     const text = head("/mcp", { "content-type": "application/json", "content-length": 2 });
     const { socket, heard } = raw(url, `${text}{}`);

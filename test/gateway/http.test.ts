@@ -30,7 +30,7 @@ const hang = (id: string): object => ({ name: "mcp_one_hang", arguments: { id } 
 describe("a session of a legacy client", () => {
   const callers = [{ name: "other", token: "the-token-of-other" }];
 
-  it("is made by initialize, belongs to its maker and its address, and ends with DELETE", async () => {
+  it("starts with initialize, works for its caller and path only, and ends with DELETE", async () => {
     const { url, runs } = await setUp({ callers });
     const client = await RawLegacy.open(url, { token: TOKEN, revision: "2025-06-18" });
     expect(client.greeting.result).toMatchObject({
@@ -71,7 +71,7 @@ describe("a session of a legacy client", () => {
     expect([refused.status, refused.json.error.code]).toEqual([404, -32001]);
   });
 
-  it("takes up a stream that broke: the question and the answer come once each", async () => {
+  it("resumes a broken stream: the server request and the result arrive once each", async () => {
     const { url, runs } = await setUp();
     const who = person("me");
     const client = await RawLegacy.open(url, { token: TOKEN });
@@ -101,7 +101,7 @@ describe("a session of a legacy client", () => {
     expect((await client.call("ping")).result).toEqual({});
   });
 
-  it("keeps an answer that nobody was there to hear", async () => {
+  it("keeps a result that the client did not receive because its stream broke", async () => {
     const { url, runs } = await setUp();
     const client = await RawLegacy.open(url, { token: TOKEN });
     const call = { name: "mcp_one_slow", arguments: { id: "me", ms: 300 }, _meta: { progressToken: 1 } };
@@ -115,7 +115,7 @@ describe("a session of a legacy client", () => {
     expect(runs.called("me")).toBe(1);
   });
 
-  it("ends when it is idle for long, and not while it is used", async () => {
+  it("ends after the idle time, but not while the client uses it", async () => {
     const { url, server, runs } = await setUp({ limits: { sessionIdleMs: 1_000 } });
     const [idle, busy, listening] = [
       await RawLegacy.open(url, { token: TOKEN }),
@@ -134,7 +134,7 @@ describe("a session of a legacy client", () => {
     expect(runs.cancelled("busy")).toBe(0);
   });
 
-  it("makes room for another: the oldest that is idle goes, never one that is used", async () => {
+  it("ends the oldest idle session to make room for a new one, never a session in use", async () => {
     const { url, runs } = await setUp({ limits: { sessions: 3 } });
     const open = (): Promise<RawLegacy> => RawLegacy.open(url, { token: TOKEN });
     const [busy, old, young] = [await open(), await open(), await open()];
@@ -151,7 +151,7 @@ describe("a session of a legacy client", () => {
     expect((await done(busy.post("ping"))).status).toBe(200);
   });
 
-  it("takes several messages in one body", async () => {
+  it("accepts several messages in one body", async () => {
     const { url } = await setUp();
     const client = await RawLegacy.open(url, { token: TOKEN, revision: "2025-03-26" });
     const rpc = (id: number | undefined, method: string, params: object = {}): object => ({
@@ -189,7 +189,7 @@ describe("a session of a legacy client", () => {
   });
 });
 
-describe("an answer", () => {
+describe("HTTP responses", () => {
   const modern = (
     url: string,
     change: (made: ReturnType<RawModern["request"]>) => Loose = (made) => made,
@@ -199,7 +199,7 @@ describe("an answer", () => {
     return client.send("POST", headers, body);
   };
 
-  it("has the status and the code that belong to it", async () => {
+  it("have the right status and error code for each wrong request", async () => {
     const { url } = await setUp({ limits: { bodyBytes: 2_000 } });
     const client = new RawHttp(url, { token: TOKEN });
     const post = (body: string | object, headers: object = {}, path = "/mcp"): Exchange =>
@@ -297,7 +297,7 @@ describe("an answer", () => {
     expect([notice.status, notice.text]).toEqual([202, ""]);
   });
 
-  it("is only for who may come in", async () => {
+  it("are 401 or 403 without a valid token, origin or host; health checks need no token", async () => {
     const { url } = await setUp({ allowedOrigins: ["https://app.example"] });
     const ask = (headers: Record<string, string>, method = "POST", token?: string): Promise<Exchange> =>
       done(
@@ -340,19 +340,19 @@ describe("an answer", () => {
     );
   });
 
-  it("of /readyz says when no server is there", async () => {
+  it("of /readyz are 503 when no server is up", async () => {
     const { url } = await openTestGateway([stdioServer("one", ["--fault=exit-at-start"])]);
     const ready = await done(new RawHttp(url).send("GET", {}, undefined, "/readyz"));
     expect([ready.status, ready.json]).toMatchObject([503, { ready: false, servers: { up: 0, down: 1 } }]);
   });
 });
 
-describe("what is nested deeper than it can be written again, by a server", () => {
+describe("a server message that is nested too deep to be serialized", () => {
   const DEPTHS = [3_000, 4_500, 100_000];
   const nested = (message: object, depth: number): string =>
     JSON.stringify({ jsonrpc: "2.0", ...message }).replace('"@@"', "[".repeat(depth) + "]".repeat(depth));
 
-  it.each(DEPTHS)("ends that call alone (%i)", async (depth) => {
+  it.each(DEPTHS)("fails only its own call (%i levels)", async (depth) => {
     let tell = (_message: object): void => {};
     const server = await serve("legacy", {
       initialize: ({ json }) =>

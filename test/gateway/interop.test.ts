@@ -24,46 +24,52 @@ const expectedTools: Stage["expectedTools"] = (list) => stage.expectedTools(list
 beforeAll(() => stage.open(), 90_000);
 afterAll(() => stage.close(), 30_000);
 
-describe("what servers say arrives as they said it", () => {
-  it("every server of the matrix is there", () => {
+describe("public servers through the gateway", () => {
+  it("all of them are ready", () => {
     expect(stage.ready().toSorted()).toEqual(servers.map(({ alias }) => alias).toSorted());
   });
 
-  it.each(missing)("%s is one of them", without([`${missing.join(", ")} (npm run interop)`]), () => {});
+  it.each(missing)("%s is installed", without([`${missing.join(", ")} (npm run interop)`]), () => {});
 
-  it.each(["legacy", "modern"] as const)("all tools together, to a %s client", async (era) => {
-    const raw = await rawHttp(place().url, era, headers);
-    expect((await raw.request("tools/list")).tools).toEqual(await expectedTools(servers));
-    await raw.close();
-  });
-
-  describe.each(servers.map((server) => [server.alias, server] as const))("%s alone", (alias, server) => {
-    it.each(["legacy", "modern"] as const)("to a %s client", async (era) => {
-      const [raw, direct] = await Promise.all([
-        rawHttp(place(`/servers/${alias}/mcp`).url, era, headers),
-        directOf(server),
-      ]);
-      expect((await raw.request("tools/list")).tools).toEqual(direct.tools);
-      for (const [at, { tool, args, answer }] of server.calls.entries()) {
-        const result = await raw.request("tools/call", { name: tool, arguments: args });
-        expect(result).toMatchObject(answer);
-        // Tools that exist already are not created again.
-        if (tool !== "create_entities") expect(bare(result)).toEqual(bare(direct.answers[at] as Json));
-      }
-      for (const [method, field, key] of LISTS) {
-        const [through, without] = await Promise.all([raw.request(method), direct.raw.request(method)]);
-        expect(through[field] ?? [], method).toEqual(sorted(without[field], key));
-      }
-      const { resources = [] } = await direct.raw.request("resources/list");
-      for (const { uri } of (resources as Json[]).slice(0, 2)) {
-        const [through, without] = await Promise.all([
-          raw.request("resources/read", { uri }),
-          direct.raw.request("resources/read", { uri }),
-        ]);
-        expect(bare(through)).toEqual(bare(without));
-      }
+  it.each(["legacy", "modern"] as const)(
+    "all tools together are the same as without the gateway, for a %s client",
+    async (era) => {
+      const raw = await rawHttp(place().url, era, headers);
+      expect((await raw.request("tools/list")).tools).toEqual(await expectedTools(servers));
       await raw.close();
-    });
+    },
+  );
+
+  describe.each(servers.map((server) => [server.alias, server] as const))("server %s", (alias, server) => {
+    it.each(["legacy", "modern"] as const)(
+      "gives a %s client the same tools, results, resources and prompts as without the gateway",
+      async (era) => {
+        const [raw, direct] = await Promise.all([
+          rawHttp(place(`/servers/${alias}/mcp`).url, era, headers),
+          directOf(server),
+        ]);
+        expect((await raw.request("tools/list")).tools).toEqual(direct.tools);
+        for (const [at, { tool, args, answer }] of server.calls.entries()) {
+          const result = await raw.request("tools/call", { name: tool, arguments: args });
+          expect(result).toMatchObject(answer);
+          // Tools that exist already are not created again.
+          if (tool !== "create_entities") expect(bare(result)).toEqual(bare(direct.answers[at] as Json));
+        }
+        for (const [method, field, key] of LISTS) {
+          const [through, without] = await Promise.all([raw.request(method), direct.raw.request(method)]);
+          expect(through[field] ?? [], method).toEqual(sorted(without[field], key));
+        }
+        const { resources = [] } = await direct.raw.request("resources/list");
+        for (const { uri } of (resources as Json[]).slice(0, 2)) {
+          const [through, without] = await Promise.all([
+            raw.request("resources/read", { uri }),
+            direct.raw.request("resources/read", { uri }),
+          ]);
+          expect(bare(through)).toEqual(bare(without));
+        }
+        await raw.close();
+      },
+    );
   });
 });
 
@@ -100,14 +106,14 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
     front = await open();
   });
   afterAll(() => {
-    // A gateway of its own gives its servers time to end; the next client need not wait for that.
+    // A gateway on stdio waits for the end of its servers; the next client need not wait for this.
     stage.closing.push(front?.close());
   });
 
   it("lists the tools of all servers", async () => {
     expect(front.era).toBe(era);
     const expected = await expectedTools(behind);
-    // A gateway that has just been started may still hear of tools.
+    // A gateway that has just started may still receive tool lists.
     await until(async () => (await front.tools()).length >= expected.length);
     const tools = await front.tools();
     expect(tools.map(({ name }) => name)).toEqual(expected.map(({ name }) => name));
@@ -137,7 +143,7 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
   });
 
   it("reads resources, gets a prompt, completes arguments", async () => {
-    // Several servers of the matrix have it.
+    // Several servers have this resource.
     await expect(front.read("demo://resource/dynamic/text/7")).rejects.toThrow(/more than one server/);
     const page = (await front.read("ui://budget-allocator/mcp-app.html")) as { contents: Json[] };
     expect(page.contents[0]).toMatchObject({ mimeType: "text/html;profile=mcp-app" });
@@ -156,7 +162,7 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
 
   // Over stdio there is one address only.
   it.each(way === "http" ? ["/servers/every/mcp"] : [])(
-    "has what several servers have at %s",
+    "reads a resource that several servers have at %s",
     async (address) => {
       const alone = await open(address);
       onTestFinished(() => alone.close());
@@ -176,7 +182,7 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
   );
 
   it.each(way === "http" ? ["every", "every_http", "every_sse"] : ["every", "every_http"])(
-    "answers questions of %s",
+    "answers the server requests of %s",
     async (alias) => {
       const { asked } = front.heard;
       asked.length = 0;
@@ -198,7 +204,7 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
     },
   );
 
-  it("hears log messages from the level that it wants", async () => {
+  it("gets log messages from the requested level on", async () => {
     await front.logFrom("debug");
     front.heard.logs.length = 0;
     await startToggled(front, "mcp_every_toggle-simulated-logging");
@@ -206,7 +212,7 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
     await front.call("mcp_every_toggle-simulated-logging");
   });
 
-  it("hears when the workspace has more tools, and when they are gone", async () => {
+  it("is notified when the workspace gets a tool and when it loses one", async () => {
     const isThere = async (): Promise<boolean> =>
       (await front.tools()).some(({ name }) => name === "mcp_extra_echo");
     expect(await isThere()).toBe(false);
@@ -223,8 +229,8 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
     await change(false);
   });
 
-  // The SDK forgets progress that it reads together with the answer, which happens on a busy computer.
-  it("hears progress, and cancels", { retry: 2 }, async () => {
+  // The SDK drops progress that it reads together with the response, which happens on a busy computer.
+  it("gets progress notifications, and cancels calls", { retry: 2 }, async () => {
     const slow = way === "http" ? ["slow", "every_http", "every_sse"] : ["every", "every_http"];
     await Promise.all(slow.map((alias) => hearsProgressOf(alias)));
   });
@@ -235,7 +241,7 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
     const onProgress = (progress: Json): void => void heard.push(progress);
     const result = await front.call(name, { duration: 0.2, steps: 4 }, { onProgress });
     expect(JSON.stringify(result.content)).toContain("completed");
-    // Of what comes together with the answer, the SDK drops the progress, also without a gateway.
+    // The SDK drops progress that arrives together with the response, also without a gateway.
     expect(
       heard.map(({ progress, total }) => [progress, total]),
       alias,
@@ -254,20 +260,20 @@ describe.each(fronts)("%s", (_name, way, era, open) => {
   }
 });
 
-/** The tool switches something on or off, and nobody knows how it stands. */
+/** Calls a tool that toggles a state until the state is on. */
 async function startToggled(front: Front, tool: string): Promise<void> {
   const { content } = await front.call(tool);
   if (!JSON.stringify(content).includes("Started")) await front.call(tool);
 }
 
-describe("parts of the workspace", () => {
+describe("addresses of the gateway", () => {
   it.each([
     ["SDK v1", () => v1Http(place("/servers/files/mcp"))],
     ["SDK v1 over HTTP+SSE", () => v1Sse(place("/servers/files/mcp"))],
     ["SDK v1 over WebSocket", () => v1WebSocket(place("/servers/files/mcp"))],
     ["SDK v2", () => v2Http(place("/servers/files/mcp"), PIN)],
     ["connectMcp", () => ownHttp(place("/servers/files/mcp"), "http")],
-  ] as const)("one server alone, with its own names, to %s", async (_client, open) => {
+  ] as const)("/servers/<alias>/mcp gives one server with its own names to %s", async (_client, open) => {
     const front = await open();
     onTestFinished(() => front.close());
     const server = servers.find(({ alias }) => alias === "files") as PublicServer;
@@ -284,7 +290,7 @@ describe("parts of the workspace", () => {
     ["SDK v1 over WebSocket", () => v1WebSocket(place("/tags/local/mcp"))],
     ["SDK v2", () => v2Http(place("/tags/local/mcp"), PIN)],
     ["connectMcp", () => ownHttp(place("/tags/local/mcp"), "http")],
-  ] as const)("the servers with a tag, to %s", async (_client, open) => {
+  ] as const)("/tags/<tag>/mcp gives the servers with the tag to %s", async (_client, open) => {
     const front = await open();
     onTestFinished(() => front.close());
     const group = servers.filter(({ tags }) => tags.includes("local"));
@@ -303,7 +309,7 @@ describe("parts of the workspace", () => {
     ["SDK v1 over WebSocket", () => v1WebSocket({ ...place(), headers: {} })],
     ["SDK v2", () => v2Http({ ...place(), headers: {} }, PIN)],
     ["connectMcp", () => ownHttp({ ...place(), headers: {} }, "http")],
-  ] as const)("nothing at all without the token, to %s", async (_client, open) => {
+  ] as const)("no address accepts %s without the token", async (_client, open) => {
     await expect(open()).rejects.toThrow(/401|token|Unauthorized/i);
   });
 });
@@ -312,7 +318,7 @@ describe.each(["http", "sse"] as const)(
   "LangChain's adapters over %s",
   needs("@langchain/mcp-adapters"),
   (transport) => {
-    it("lists, calls, reads, hears", async () => {
+    it("lists and calls tools, reads resources, gets prompts and notifications", async () => {
       const { client, heard } = await langchain(place(), transport);
       onTestFinished(() => client.close());
       const tools = await client.getTools();
@@ -332,7 +338,7 @@ describe.each(["http", "sse"] as const)(
 
       const slow = "mcp_slow_trigger-long-running-operation";
       await invoke(slow, { duration: 0.2, steps: 4 });
-      // Of progress that comes together with the answer, the SDK drops some, also without a gateway.
+      // The SDK drops some progress that arrives together with the response, also without a gateway.
       const steps = [1, 2, 3, 4].slice(0, Math.max(1, heard.progress.length));
       expect(heard.progress).toMatchObject(steps.map((progress) => ({ progress, total: 4 })));
       const signal = AbortSignal.timeout(100);
@@ -350,7 +356,7 @@ describe.each(["http", "sse"] as const)(
         completion: { values: ["Engineering"] },
       });
 
-      // The server tells of a subscription in its log.
+      // The server logs each subscription.
       const alone = await langchain(place("/servers/every/mcp"), transport);
       onTestFinished(() => alone.client.close());
       await alone.client.setLoggingLevel("gateway", "info");
@@ -368,7 +374,7 @@ describe.each(["http", "sse"] as const)(
 
 const node24 = newerNode();
 
-/** Runs a program under the newer Node, and gives the JSON that it prints. */
+/** Runs a program under the newer Node, and returns the JSON that it prints. */
 function run(args: readonly string[]): Promise<Json> {
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env.PATH, HOME: stage.home };
@@ -387,7 +393,7 @@ describe.each([
   "the AI SDK over %s",
   needs("@ai-sdk/mcp", "Node.js 24"),
   (_way, { type, discovery }, revision) => {
-    it("lists, calls, is asked, reads, completes, cancels", async () => {
+    it("lists, calls, answers a server request, reads, completes, cancels", async () => {
       const program = fileURLToPath(new URL("../fixtures/clients/ai-sdk.mjs", import.meta.url));
       const plan = {
         url: place(type === "http" ? "/mcp" : "/sse").url,

@@ -47,7 +47,7 @@ async function done(exchange: Exchange): Promise<Exchange> {
 
 const call = (name: string, args: object = {}): object => ({ name: `mcp_one_${name}`, arguments: args });
 
-describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)", (era) => {
+describe.each(["modern", "legacy"] as const)("a caller with restricted access (%s)", (era) => {
   const open = (url: string, options: object): Promise<RawModern | RawLegacy> =>
     era === "modern" ? Promise.resolve(new RawModern(url, options)) : RawLegacy.open(url, options);
 
@@ -99,7 +99,7 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
         ],
       },
       undefined,
-      // A server that is ready later announces its lists.
+      // Wait for all servers: a server that is ready later announces its lists.
       "all",
     );
     const before = hidden.seen.length;
@@ -112,7 +112,7 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
     return { url, change, asked: () => hidden.seen.slice(before).map(({ name }) => name) };
   }
 
-  it("gets the same answer for what is hidden as for what is not there", async () => {
+  it("gets the same error for a hidden tool, prompt or resource as for one that does not exist", async () => {
     const { url, asked } = await setUpViews();
     const limited = await open(url, { token: "the-token-of-limited" });
     const owner = await open(url, { token: TOKEN });
@@ -153,7 +153,7 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
     expect(JSON.stringify(said)).not.toContain("hidden");
   });
 
-  it("hears nothing of what a hidden server says", async () => {
+  it("gets no notifications of a hidden server", async () => {
     const { url, change } = await setUpViews();
     const streams = await Promise.all(
       ["the-token-of-limited", TOKEN].map(async (token) => {
@@ -180,7 +180,7 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
     expect(heard).toEqual(["notifications/tools/list_changed"]);
   });
 
-  it("cannot tell a hidden server's address from one that does not exist", async () => {
+  it("gets the same 404 for the address of a hidden server as for one that does not exist", async () => {
     const { url } = await setUpViews();
     for (const [hiddenPath, absentPath] of [
       ["/servers/hidden/mcp", "/servers/nidden/mcp"],
@@ -207,7 +207,7 @@ describe.each(["modern", "legacy"] as const)("a caller that may see little (%s)"
   });
 });
 
-it("a caller's tools may be named as the gateway offers them, or as alias.tool", async () => {
+it("tool rules of callers accept the offered name (mcp_one_echo) and alias.tool", async () => {
   const callers = [
     { name: "offered", token: "the-token-of-offered", allow: { tools: ["mcp_one_echo"] } },
     { name: "dotted", token: "the-token-of-dotted", allow: { tools: ["one.echo"] } },
@@ -228,14 +228,14 @@ it("a caller's tools may be named as the gateway offers them, or as alias.tool",
   }
   expect(await seen("refused", "/mcp")).toEqual(["0 prompts"]);
   expect(await seen("refused", "/servers/one/mcp")).toEqual([404]);
-  // No address is a way around a rule.
+  // A rule applies at every address.
   expect(await seen("denied", "/servers/one/mcp")).not.toContain("fail");
   const denied = new RawModern(url, { token: "the-token-of-denied", path: "/servers/one/mcp" });
   expect((await denied.tool("fail")).error).toMatchObject({ code: -32602 });
 });
 
-describe("limits", () => {
-  it("of speed are told with the time to wait, and leave answers to questions alone", async () => {
+describe("limits of a caller", () => {
+  it("rate: a refusal has Retry-After, and answers to server requests do not count", async () => {
     const { url } = await setUp({
       callers: [
         { name: "fast", token: "the-token-of-fast", limits: { rate: { perSecond: 0.01, burst: 4 } } },
@@ -255,7 +255,7 @@ describe("limits", () => {
     expect((await new RawModern(url, { token: TOKEN }).ask("tools/list")).error).toBeUndefined();
   });
 
-  it("of calls at once count what runs, not what waits for its client", async () => {
+  it("concurrency: counts running calls, not calls that wait for an answer of the client", async () => {
     const { url, runs } = await setUp({
       callers: [{ name: "few", token: "the-token-of-few", limits: { concurrency: 1 } }],
     });
@@ -276,7 +276,7 @@ describe("limits", () => {
     expect(secretsIn(textOf(end))).toEqual([who.secret]);
   });
 
-  it("F36: of what waits for a client that does not read: it is dropped, and others go on", async () => {
+  it("F36: a client that does not read is disconnected, its call is cancelled, others continue", async () => {
     const { url, runs } = await setUp();
     const slow = new RawModern(url, { token: TOKEN, logLevel: "info" });
     const flood = call("burst", { id: "flood", count: 20_000, bytes: 64 * 1024 });
@@ -295,8 +295,8 @@ describe("limits", () => {
   });
 });
 
-describe("a gateway that is closed", () => {
-  it("lets what runs end, takes nothing new, ends the streams, and is gone", async () => {
+describe("closing a gateway", () => {
+  it("lets running calls finish, refuses new ones, ends the streams and the server processes", async () => {
     const server = stdioServer("one", ["--era=legacy"]);
     const { url, gateway } = await openTestGateway([server]);
     const modern = new RawModern(url, { token: TOKEN });
@@ -311,7 +311,7 @@ describe("a gateway that is closed", () => {
       client.post("tools/call", { ...args, _meta: { progressToken: 1 } }),
     );
     for (const exchange of running) await exchange.find(({ method }) => method === "notifications/progress");
-    // A connection that was there before: it can still ask, and is told no.
+    // A connection that was open before can still send a request, and gets 503.
     const socket = connect(Number(new URL(url).port), "127.0.0.1");
     onTestFinished(() => void socket.destroy());
     await new Promise<void>((resolve) => socket.once("connect", () => resolve()));
@@ -345,7 +345,7 @@ describe("a gateway that is closed", () => {
     if (process.platform === "linux") expect(server.pids()).toEqual([]);
   });
 
-  it("tells calls that do not end in time, and is gone in five seconds", async () => {
+  it("fails the calls that do not finish in time, and cancels the suspended ones", async () => {
     const { url, gateway, runs } = await setUp();
     const modern = new RawModern(url, { token: TOKEN });
     const legacy = await RawLegacy.open(url, { token: TOKEN });
@@ -357,7 +357,7 @@ describe("a gateway that is closed", () => {
     await until(() => runs.called("held 0") + runs.called("held 1") === 2);
     const began = performance.now();
     const closed = gateway.close();
-    // On a connection of its own, as a load balancer asks.
+    // A new connection, as a load balancer would open.
     const ready = await done(new RawHttp(url).send("GET", {}, undefined, "/readyz"));
     expect([ready.status, ready.json]).toMatchObject([503, { ready: false, stopping: true }]);
     await closed;
@@ -371,7 +371,7 @@ describe("a gateway that is closed", () => {
   });
 });
 
-it("serves HTTPS with a certificate of its own", async () => {
+it("serves HTTPS with the configured certificate", async () => {
   const folder = fileURLToPath(new URL("../fixtures/tls/", import.meta.url));
   const { url } = await setUp({ tls: { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") } });
   expect(url).toMatch(/^https:\/\/127\.0\.0\.1:\d+$/);
@@ -385,7 +385,7 @@ it("serves HTTPS with a certificate of its own", async () => {
   expect(plain.broken).toBe(true);
 });
 
-/** The processes that this one has started, and theirs. */
+/** The child processes of this process, and their children. */
 function descendants(): number[] {
   const parents = new Map<number, number>();
   for (const entry of readdirSync("/proc").filter((name) => /^\d+$/.test(name))) {
@@ -401,79 +401,82 @@ function descendants(): number[] {
   return [...parents.keys()].filter((pid) => pid !== process.pid && isOurs(pid)).toSorted((a, b) => a - b);
 }
 
-it.runIf(process.platform === "linux")("nothing that is sent anywhere can start a process", async () => {
-  const target = createServer((_request, response) => response.writeHead(500).end());
-  await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void target.close());
-  let reached = 0;
-  target.on("connection", () => (reached += 1));
-  const elsewhere = `http://127.0.0.1:${(target.address() as AddressInfo).port}/mcp`;
-  const folder = temporary();
-  const mark = join(folder, "ran");
-  const { url } = await openTestGateway([stdioServer("one", ["--era=legacy"])], {
-    transports: { sse: true, websocket: true },
-  });
-  const server = { command: "touch", args: [mark], transport: "stdio", url: elsewhere };
-  const hostile: [string, Loose][] = [
-    ...[
-      "servers/add",
-      "hub/add",
-      "config/set",
-      "portolan/serve",
-      "initialize",
-      "ping",
-      "logging/setLevel",
-    ].map((method): [string, Loose] => [
-      method,
-      { ...server, server, servers: { x: server }, mcpServers: { x: server } },
-    ]),
-    ["tools/call", { name: "touch", arguments: { command: `touch ${mark}` }, server }],
-    ["tools/call", { name: `mcp_$(touch ${mark})_x`, arguments: {} }],
-    ["resources/read", { uri: `file://${mark}` }],
-    ["resources/read", { uri: elsewhere }],
-    ["resources/subscribe", { uri: elsewhere }],
-    ["prompts/get", { name: "__proto__", arguments: { constructor: server } }],
-    [
-      "completion/complete",
-      { ref: { type: "ref/resource", uri: elsewhere }, argument: { name: "a", value: `;touch ${mark}` } },
-    ],
-    ["tasks/get", { taskId: `one.;touch ${mark}` }],
-  ];
-  const legacy = await RawLegacy.open(url, { token: TOKEN });
-  const modern = new RawModern(url, { token: TOKEN });
-  const before = descendants();
-  expect(before).toHaveLength(1);
-  const paths = [
-    "/mcp",
-    "/servers/one/mcp",
-    "/servers/x/mcp",
-    "/tags/x/mcp",
-    "/sse",
-    "/messages",
-    "/healthz",
-    "/readyz",
-    "/servers",
-    "/",
-    "/.well-known/oauth-protected-resource",
-  ];
-  const sent: Exchange[] = [];
-  for (const [method, params] of hostile) {
-    sent.push(legacy.post(method, params), modern.post(method, params));
-    for (const path of paths)
-      for (const verb of ["POST", "PUT", "PATCH", "DELETE"])
-        sent.push(
-          modern.send(
-            verb,
-            { "content-type": "application/json" },
-            { jsonrpc: "2.0", id: 1, method, params, ...server },
-            path,
-          ),
-        );
-  }
-  await Promise.all(sent.map((exchange) => exchange.over));
-  for (const exchange of sent) expect(exchange.status).toBeGreaterThanOrEqual(200);
-  expect(descendants()).toEqual(before);
-  expect(existsSync(mark)).toBe(false);
-  expect(reached).toBe(0);
-  expect((await modern.tool("mcp_one_echo", { text: "well" })).result.content[0].text).toBe("well");
-});
+it.runIf(process.platform === "linux")(
+  "no request to any address can start a process or open a connection",
+  async () => {
+    const target = createServer((_request, response) => response.writeHead(500).end());
+    await new Promise<void>((resolve) => target.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void target.close());
+    let reached = 0;
+    target.on("connection", () => (reached += 1));
+    const elsewhere = `http://127.0.0.1:${(target.address() as AddressInfo).port}/mcp`;
+    const folder = temporary();
+    const mark = join(folder, "ran");
+    const { url } = await openTestGateway([stdioServer("one", ["--era=legacy"])], {
+      transports: { sse: true, websocket: true },
+    });
+    const server = { command: "touch", args: [mark], transport: "stdio", url: elsewhere };
+    const hostile: [string, Loose][] = [
+      ...[
+        "servers/add",
+        "hub/add",
+        "config/set",
+        "portolan/serve",
+        "initialize",
+        "ping",
+        "logging/setLevel",
+      ].map((method): [string, Loose] => [
+        method,
+        { ...server, server, servers: { x: server }, mcpServers: { x: server } },
+      ]),
+      ["tools/call", { name: "touch", arguments: { command: `touch ${mark}` }, server }],
+      ["tools/call", { name: `mcp_$(touch ${mark})_x`, arguments: {} }],
+      ["resources/read", { uri: `file://${mark}` }],
+      ["resources/read", { uri: elsewhere }],
+      ["resources/subscribe", { uri: elsewhere }],
+      ["prompts/get", { name: "__proto__", arguments: { constructor: server } }],
+      [
+        "completion/complete",
+        { ref: { type: "ref/resource", uri: elsewhere }, argument: { name: "a", value: `;touch ${mark}` } },
+      ],
+      ["tasks/get", { taskId: `one.;touch ${mark}` }],
+    ];
+    const legacy = await RawLegacy.open(url, { token: TOKEN });
+    const modern = new RawModern(url, { token: TOKEN });
+    const before = descendants();
+    expect(before).toHaveLength(1);
+    const paths = [
+      "/mcp",
+      "/servers/one/mcp",
+      "/servers/x/mcp",
+      "/tags/x/mcp",
+      "/sse",
+      "/messages",
+      "/healthz",
+      "/readyz",
+      "/servers",
+      "/",
+      "/.well-known/oauth-protected-resource",
+    ];
+    const sent: Exchange[] = [];
+    for (const [method, params] of hostile) {
+      sent.push(legacy.post(method, params), modern.post(method, params));
+      for (const path of paths)
+        for (const verb of ["POST", "PUT", "PATCH", "DELETE"])
+          sent.push(
+            modern.send(
+              verb,
+              { "content-type": "application/json" },
+              { jsonrpc: "2.0", id: 1, method, params, ...server },
+              path,
+            ),
+          );
+    }
+    await Promise.all(sent.map((exchange) => exchange.over));
+    for (const exchange of sent) expect(exchange.status).toBeGreaterThanOrEqual(200);
+    expect(descendants()).toEqual(before);
+    expect(existsSync(mark)).toBe(false);
+    expect(reached).toBe(0);
+    expect((await modern.tool("mcp_one_echo", { text: "well" })).result.content[0].text).toBe("well");
+  },
+);

@@ -8,39 +8,42 @@ import { openTestGateway, TOKEN } from "../helpers/raw-gateways.ts";
 
 const NAMES = ["fs.read/file", "größe", "plain", "x".repeat(100), "with space", "{alias}"];
 
-it.each(["modern", "legacy"] as const)("a server alone keeps its own names (%s)", async (era) => {
-  const { url: server } = await serve("legacy", {
-    initialize: ({ json }) =>
-      json({ ...INITIALIZE, capabilities: { tools: {}, prompts: {} } }, { "mcp-session-id": "s" }),
-    "tools/list": ({ json }) =>
-      json({ tools: NAMES.map((name) => ({ name, inputSchema: { type: "object" } })) }),
-    "tools/call": ({ json, params }) => json({ content: [{ type: "text", text: String(params.name) }] }),
-    "prompts/list": ({ json }) => json({ prompts: NAMES.map((name) => ({ name })) }),
-    "prompts/get": ({ json, params }) =>
-      json({ messages: [{ role: "user", content: { type: "text", text: String(params.name) } }] }),
-  });
-  const { url } = await openTestGateway([{ alias: "one", endpoint: { transport: "http", url: server } }]);
-  for (const path of ["/servers/one/mcp", "/mcp"]) {
-    const client =
-      era === "modern"
-        ? new RawModern(url, { token: TOKEN, path })
-        : await RawLegacy.open(url, { token: TOKEN, path });
-    const tools = (await client.call("tools/list")).result.tools.map(({ name }: Loose) => name);
-    const prompts = (await client.call("prompts/list")).result.prompts.map(({ name }: Loose) => name);
-    if (path === "/mcp") {
-      for (const name of [...tools, ...prompts]) expect(name).toMatch(/^mcp_one_[\w-]{1,56}$/);
-      continue;
+it.each(["modern", "legacy"] as const)(
+  "the address of one server has the server's own tool and prompt names (%s)",
+  async (era) => {
+    const { url: server } = await serve("legacy", {
+      initialize: ({ json }) =>
+        json({ ...INITIALIZE, capabilities: { tools: {}, prompts: {} } }, { "mcp-session-id": "s" }),
+      "tools/list": ({ json }) =>
+        json({ tools: NAMES.map((name) => ({ name, inputSchema: { type: "object" } })) }),
+      "tools/call": ({ json, params }) => json({ content: [{ type: "text", text: String(params.name) }] }),
+      "prompts/list": ({ json }) => json({ prompts: NAMES.map((name) => ({ name })) }),
+      "prompts/get": ({ json, params }) =>
+        json({ messages: [{ role: "user", content: { type: "text", text: String(params.name) } }] }),
+    });
+    const { url } = await openTestGateway([{ alias: "one", endpoint: { transport: "http", url: server } }]);
+    for (const path of ["/servers/one/mcp", "/mcp"]) {
+      const client =
+        era === "modern"
+          ? new RawModern(url, { token: TOKEN, path })
+          : await RawLegacy.open(url, { token: TOKEN, path });
+      const tools = (await client.call("tools/list")).result.tools.map(({ name }: Loose) => name);
+      const prompts = (await client.call("prompts/list")).result.prompts.map(({ name }: Loose) => name);
+      if (path === "/mcp") {
+        for (const name of [...tools, ...prompts]) expect(name).toMatch(/^mcp_one_[\w-]{1,56}$/);
+        continue;
+      }
+      expect(tools).toEqual(NAMES.toSorted());
+      expect(prompts).toEqual(NAMES.toSorted());
+      for (const name of NAMES) {
+        expect((await client.call("tools/call", { name })).result.content[0].text).toBe(name);
+        expect((await client.call("prompts/get", { name })).result.messages[0].content.text).toBe(name);
+      }
     }
-    expect(tools).toEqual(NAMES.toSorted());
-    expect(prompts).toEqual(NAMES.toSorted());
-    for (const name of NAMES) {
-      expect((await client.call("tools/call", { name })).result.content[0].text).toBe(name);
-      expect((await client.call("prompts/get", { name })).result.messages[0].content.text).toBe(name);
-    }
-  }
-});
+  },
+);
 
-it("a call of a tool whose server is down gets the reason, if the rules of the caller admit the tool", async () => {
+it("a call of a tool whose server is down returns the reason, if the caller may call the tool", async () => {
   const callers = [
     { name: "named", token: "token-of-named-0123456789", allow: { tools: ["mcp_dead_*", "one.*"] } },
     { name: "denied", token: "token-of-denied-0123456789", deny: { tools: ["one.fail"] } },
@@ -77,7 +80,7 @@ it("a call of a tool whose server is down gets the reason, if the rules of the c
     expect(await codeOf(token, "mcp_nowhere_echo")).toBe("TOOL_NOT_FOUND");
   }
   expect(await codeOf(callers[0].token, "echo", "/servers/dead/mcp")).toBe("SERVER_UNAVAILABLE");
-  // A caller of one server is not told that this server lacks the tool of another one.
+  // The error does not name the caller's server for a tool whose name has another prefix.
   const { token } = callers[4];
   const messageOf = async (name: string): Promise<unknown> =>
     (await new RawModern(url, { token }).call("tools/call", { name })).error?.message;

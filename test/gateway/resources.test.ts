@@ -1,4 +1,4 @@
-// Resources of several servers behind one address: each URI is answered by the server it belongs to, or by none.
+// Resources of several servers behind one address: the server of a URI answers, or no server does.
 
 import { expect, it } from "vitest";
 import { until } from "../helpers/connect.ts";
@@ -38,9 +38,9 @@ async function library(name: string, uris: string[], templates: string[]) {
 }
 
 it.each(["modern", "legacy"] as const)(
-  "a URI is read from the server that lists it, or has the narrowest template (%s)",
+  "the server that lists a URI, or has its most specific template, answers the read (%s)",
   async (era) => {
-    // By its name, the greedy one comes first.
+    // The server with the widest template is first in the alphabet.
     const { url, diagnostics } = await openTestGateway([
       await library("all", ["x://shared"], ["{+any}", "x://{+path}", "same://{id}"]),
       await library("docs", ["x://shared", "x://docs/listed"], ["x://docs/{+path}", "same://{id}"]),
@@ -61,7 +61,7 @@ it.each(["modern", "legacy"] as const)(
     expect(await read("x://other")).toBe("all");
     expect(await read("n://1")).toBe("notes");
     expect(await read("y://unknown")).toBe("all");
-    // The URI does not tell which server is meant.
+    // Several servers match these URIs.
     expect(await read("x://shared")).toBe("NAME_AMBIGUOUS");
     expect(await read("same://1")).toBe("NAME_AMBIGUOUS");
     const complete = async (uri: string): Promise<Loose> => {
@@ -108,7 +108,7 @@ it.each(["modern", "legacy"] as const)(
   },
 );
 
-it("a server that was never seen may have a URI that nobody lists", async () => {
+it("an unlisted URI is not read from another server while one server has not started yet", async () => {
   const docs = await library("docs", ["x://1"], []);
   const down = stdioServer("down", ["--fault=exit-at-start"]);
   for (const [servers, text] of [
@@ -121,7 +121,7 @@ it("a server that was never seen may have a URI that nobody lists", async () => 
   }
 });
 
-it("a resource is subscribed to at its server, and no other server can say that it changed", async () => {
+it("a subscription goes to the server of the resource, and other servers cannot report its changes", async () => {
   const greedy = await library("all", [], ["{+any}"]);
   const docs = await library("docs", ["x://1", "x://2"], []);
   const { url } = await openTestGateway([greedy, docs]);

@@ -31,11 +31,11 @@ import {
 const TOOL = "mcp_one_ask_own";
 const http = (url: string) => ({ alias: "one", endpoint: { transport: "http", url } as const });
 
-/** A call that has been asked, and waits until its client answers. */
+/** A call with a server request that waits for the answer of its client. */
 interface Waiting<C extends RawModern | RawLegacy = RawModern | RawLegacy> {
   readonly who: Person;
   readonly client: C;
-  /** Answers, and gives what the call ends with. */
+  /** Answers the request, and returns the response of the call. */
   finish(): Promise<Message>;
   /** The result of a modern client; undefined for a legacy one. */
   readonly asked: Loose;
@@ -108,7 +108,7 @@ const KINDS: readonly { args: object; answers: number; declines?: boolean }[] = 
   { args: {}, answers: 1 },
 ];
 
-/** All are asked before anybody answers; then all answer at once. */
+/** Waits until all clients have a server request; then all answer at the same time. */
 async function crowd(url: string, count: number, runs: Runs): Promise<void> {
   const clients = Array.from({ length: count }, (_, n) => {
     const kind = KINDS[Math.floor(n / 2) % KINDS.length] as (typeof KINDS)[number];
@@ -128,15 +128,15 @@ async function crowd(url: string, count: number, runs: Runs): Promise<void> {
   }
 }
 
-describe("each answer reaches its own call", () => {
-  it("of 200 clients that wait at once, on one legacy HTTP server", async () => {
+describe("each client's answer reaches its own call", () => {
+  it("with 200 clients that wait at the same time, on one legacy HTTP server", async () => {
     const runs = runsFile();
     const server = await startHttpProcess("--era=legacy", `--runs=${runs.file}`);
     const { url } = await openTestGateway([http(server.url)]);
     await crowd(url, 200, runs);
   });
 
-  it("of 250 clients with three questions each, answered in the same moment", async () => {
+  it("with 250 clients that answer three server requests each at the same time", async () => {
     const runs = runsFile();
     const server = await startHttpProcess("--era=legacy", `--runs=${runs.file}`);
     const { url } = await openTestGateway([http(server.url)]);
@@ -147,15 +147,15 @@ describe("each answer reaches its own call", () => {
       expect(secretsIn(textOf(ends[n] as Message))).toEqual([who.secret, who.secret, who.secret]);
   });
 
-  it("of 16 clients that wait at once, on one legacy stdio server", async () => {
+  it("with 16 clients that wait at the same time, on one legacy stdio server", async () => {
     const runs = runsFile();
     const { url } = await openTestGateway([stdioServer("one", ["--era=legacy", `--runs=${runs.file}`])]);
     await crowd(url, 16, runs);
   });
 });
 
-describe("a client", () => {
-  it("that never answers costs its call alone: it is cancelled, and the state is of no use any more", async () => {
+describe("a client with a pending server request", () => {
+  it("that never answers affects only its own call: the call is cancelled and its state expires", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
     const { url } = await openTestGateway([http(server.url)], { limits: { suspendedForMs: 400 } });
@@ -172,7 +172,7 @@ describe("a client", () => {
     expect(server.stats.notifications["notifications/cancelled"]).toBe(1);
   });
 
-  it("answers some now and is asked again for the rest; what it was not asked is ignored", async () => {
+  it("may answer some requests and gets the others again; unknown answers are ignored", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
     const { url } = await openTestGateway([http(server.url)]);
@@ -195,7 +195,7 @@ describe("a client", () => {
   });
 
   it.each(["http", "stdio"] as const)(
-    "that is killed takes its own calls with it, and no others (%s)",
+    "that is killed cancels its own calls and no others (%s)",
     async (transport) => {
       const runs = runsFile();
       const flags = ["--era=legacy", `--runs=${runs.file}`];
@@ -206,7 +206,7 @@ describe("a client", () => {
         await askModern(url, person("other-modern"), { rounds: 2 }),
         await askLegacy(url, person("other-legacy"), { rounds: 2 }),
       ];
-      // Held: asked once, answered, and now the tool works; or it never asked.
+      // This call runs at the server, without a server request.
       const held = new RawModern(url, { token: TOKEN });
       held.post("tools/call", { name: "mcp_one_hang", arguments: { id: "held" } });
       const legacy = await askLegacy(url, person("left-legacy"));
@@ -214,7 +214,7 @@ describe("a client", () => {
       held.kill();
       legacy.client.kill();
       await until(() => runs.cancelled("held") === 1);
-      // In this era a broken connection is no cancellation; the end of the session is.
+      // In the legacy era, the end of the session cancels the call, not a broken connection.
       expect(runs.cancelled("left-legacy")).toBe(0);
       await legacy.client.end().over;
       await until(() => runs.cancelled("left-legacy") === 1);
@@ -228,7 +228,7 @@ describe("a client", () => {
     },
   );
 
-  it("that cancels while it is asked hears that the question is over, and the server that the call is", async () => {
+  it("that cancels the call: the request is cancelled at the client, and the call at the server", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
     const { url } = await openTestGateway([http(server.url)]);
@@ -239,7 +239,7 @@ describe("a client", () => {
     expect(over?.params.requestId).toBe(client.asked[0]?.id);
   });
 
-  it("that is killed while the gateway holds its retry cancels the call", async () => {
+  it("that is killed during the retry cancels the call at the server", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
     const { url } = await openTestGateway([http(server.url)]);
@@ -258,7 +258,7 @@ describe("a client", () => {
   });
 });
 
-it("calls that ask nothing go on while every process waits for somebody", async () => {
+it("calls without server requests run while every process waits for an answer of a user", async () => {
   const runs = runsFile();
   const { url } = await openTestGateway([
     stdioServer("one", ["--era=legacy", `--runs=${runs.file}`], { lanes: 2 }),
@@ -273,7 +273,7 @@ it("calls that ask nothing go on while every process waits for somebody", async 
   }
 });
 
-it("a question that comes late, of a call that was given up, is not put to another client with the same token", async () => {
+it("a late server request of an abandoned call does not reach another client with the same token", async () => {
   const runs = runsFile();
   const { url } = await openTestGateway([stdioServer("one", ["--era=legacy", `--runs=${runs.file}`])]);
   const [alice, bob] = [new RawModern(url, { token: TOKEN }), new RawModern(url, { token: TOKEN })];
@@ -285,8 +285,8 @@ it("a question that comes late, of a call that was given up, is not put to anoth
   expect(result.content).toEqual([{ type: "text", text: "done after 300 ms" }]);
 });
 
-describe("a server that is killed in the middle", () => {
-  it.each(["http", "stdio"] as const)("ends every call with a clear error (%s)", async (transport) => {
+describe("a server that is killed during calls", () => {
+  it.each(["http", "stdio"] as const)("fails every call with a clear error (%s)", async (transport) => {
     const runs = runsFile();
     const flags = ["--era=legacy", `--runs=${runs.file}`];
     const remote = transport === "http" ? await startHttpProcess(...flags) : undefined;
@@ -336,8 +336,8 @@ describe("a server that is killed in the middle", () => {
   });
 });
 
-describe("a gateway that is killed in the middle", () => {
-  it("says after its restart that what waited is gone; nothing runs twice", async () => {
+describe("a gateway that is killed during calls", () => {
+  it("reports after its restart that the waiting calls have ended, and runs no call twice", async () => {
     const runs = runsFile();
     const server = await startHttpProcess("--era=legacy", `--runs=${runs.file}`);
     const folder = temporary();
@@ -390,11 +390,11 @@ describe("a gateway that is killed in the middle", () => {
   });
 });
 
-describe("a state", () => {
+describe("the requestState of a modern client", () => {
   const callers = ["alice", "bob"].map((name) => ({ name, token: `the-token-of-${name}` }));
   const params = (id: string): Loose => ({ name: TOOL, arguments: { id } });
 
-  it("is worth nothing when anything about it is not as it was given", async () => {
+  it("is refused if any part of it, the caller, the tool or the arguments differ", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
     const { url } = await openTestGateway([http(server.url)], { callers });
@@ -477,7 +477,7 @@ describe("a state", () => {
     expect(runs.called(alice.id)).toBe(1);
   });
 
-  it("makes room for new ones: the oldest of the same caller goes, and its call is cancelled", async () => {
+  it("expires when the caller has too many: the oldest call of this caller is cancelled", async () => {
     const runs = runsFile();
     const server = await started(startHttpServer({ era: "legacy", runs: runs.file }));
     const { url } = await openTestGateway([http(server.url)], { callers, limits: { suspended: 2 } });

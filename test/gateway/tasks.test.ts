@@ -14,8 +14,8 @@ const fixture = (alias: string): TestServer => ({
 const client = (url: string, capabilities: object = { elicitation: {}, extensions: { [TASKS]: {} } }) =>
   new RawModern(url, { token: TOKEN, capabilities });
 
-describe("a task", () => {
-  it("is reported to the client that listens for it, with its own ids, from each server", async () => {
+describe("tasks of a modern server", () => {
+  it("report their status to the client that subscribed, with the task ids of the gateway", async () => {
     const { url } = await openTestGateway([fixture("one"), fixture("two")]);
     const raw = client(url);
     const begin = async (alias: string): Promise<string> => {
@@ -44,7 +44,7 @@ describe("a task", () => {
     }
   });
 
-  it("needs a client that declares the extension", async () => {
+  it("need a client that declares the tasks extension", async () => {
     const { url } = await openTestGateway([fixture("one")]);
     const raw = client(url, {});
     for (const [method, params] of [

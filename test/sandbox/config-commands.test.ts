@@ -63,7 +63,7 @@ describe("with a server that may write the workspace", needs("bubblewrap"), () =
 
   it("a change that the server may have made is ignored, and every command says so", async () => {
     const { place, own, runIn } = await serve({ evil: shell("."), other: shell("./data") });
-    // An editor that replaces the file removes the cover from the sandbox.
+    // An editor that replaces the file removes the read-only mount from the sandbox.
     const free = yaml({ evil: shell("."), free: { command: "sh", sandbox: "off" } });
     writeFileSync(join(place.cwd, "saved"), yaml({ evil: shell(".") }));
     renameSync(join(place.cwd, "saved"), own);

@@ -1,4 +1,4 @@
-// A server that may write its workspace tries to decide about its own sandbox: what it lays there is not taken, what its user writes is.
+// A server that may write its workspace tries to change its sandbox: Portolan ignores its files, not the user's.
 
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { open, type Opened, temporary } from "../helpers/workspace.ts";
 const SERVER = fileURLToPath(new URL("../fixtures/shell-server.mjs", import.meta.url));
 const WAIT = { interval: 50 };
 
-/** JSON is YAML. */
+/** JSON is valid YAML. */
 const workspace = (...more: string[]): string =>
   JSON.stringify({
     servers: {
@@ -27,7 +27,7 @@ const aliases = ({ workspace: { health } }: Opened): string[] => health().map(({
 const told = ({ diagnostics }: Opened): string[] => diagnostics.map(locatedMessage);
 
 describe("a server that may write its workspace", needs("bubblewrap"), () => {
-  it("declares nothing while Portolan runs", { timeout: 60_000 }, async () => {
+  it("cannot change or add config files while Portolan runs", { timeout: 60_000 }, async () => {
     const folder = temporary();
     const own = join(folder, "portolan.yaml");
     writeFileSync(own, workspace());
@@ -36,23 +36,23 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
       (await opened.workspace.callTool("evil.run", { script: `cd ${folder}; ${script}` })).text;
     const free = JSON.stringify({ servers: { free: { command: "sh", sandbox: "off" } } });
 
-    // Its own declaration, in every way.
+    // The server tries to change, delete and move its own config file.
     for (const script of [`echo '${free}' > portolan.yaml`, "rm -f portolan.yaml", "mv portolan.yaml x"])
       expect(await run(script)).toMatch(/Read-only|busy/);
     expect(readFileSync(own, "utf8")).toBe(workspace());
 
-    // One that was not there before.
+    // The server adds a config file.
     await run(`echo '{"mcpServers":{"laid":{"command":"sh"}}}' > .mcp.json`);
     const laid = `${join(folder, ".mcp.json")}: the file is new. Portolan ignores this change, because the server evil can write to the file, and so may have made the change`;
     await expect.poll(() => told(opened), WAIT).toContain(laid);
     expect(aliases(opened)).toEqual(["evil"]);
 
-    // What its user writes is covered still, and holds at once.
+    // A change of the user takes effect at once, and the file stays read-only for the server.
     writeFileSync(own, workspace("second"));
     await expect.poll(() => aliases(opened), WAIT).toEqual(["evil", "second"]);
     expect(await run("echo evil > portolan.yaml")).toMatch(/Read-only/);
 
-    // A file that was put in its place is not covered any more.
+    // A file that replaces it is not read-only any more.
     writeFileSync(join(folder, "saved"), workspace("second", "third"));
     renameSync(join(folder, "saved"), own);
     await expect
@@ -63,13 +63,13 @@ describe("a server that may write its workspace", needs("bubblewrap"), () => {
     await opened.workspace.settled();
     expect(aliases(opened)).toEqual(["evil", "second"]);
 
-    // The next start is the user's.
+    // The user starts Portolan again, which accepts the files.
     expect((await loadCatalog(folder)).servers.map(({ alias }) => alias)).toEqual(["free", "laid"]);
   });
 });
 
 describe("a file that a server's config reads", () => {
-  it("is not read where another server could have put a link, at the next start either", async () => {
+  it("is not read through a link that another server could have created, even before that server starts", async () => {
     const folder = temporary();
     const canary = "canary-of-a-private-key";
     writeFileSync(join(folder, "private"), canary);

@@ -1,4 +1,4 @@
-// Containers that outlive their program: the next start of an image removes them, and nothing that belongs to anybody else.
+// Containers that outlive their program: the next start of an image removes them, and no other containers.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -37,7 +37,7 @@ function scratch(): string {
   return folder;
 }
 
-/** An engine that records how it is called, first on the PATH, and whose containers outlive the test by nothing. */
+/** An engine that records its calls, first on the PATH. Its containers end with the test. */
 function withEngine(): string {
   const folder = scratch();
   writeFileSync(join(folder, "docker"), `#!/bin/sh\nexec "${process.execPath}" "${STAND_IN}" "$@"\n`);
@@ -70,7 +70,7 @@ function isRunning(pid: number): boolean {
   return existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
 }
 
-/** A workspace with an image that speaks HTTP, and so takes no notice of a closed input. */
+/** A workspace with an image that serves HTTP, so that the end of its stdin does not end it. */
 function declare(sandbox: object): string {
   const folder = scratch();
   const web = { docker: `http${DIGEST}`, transport: "http", port: 8000, sandbox };
@@ -118,7 +118,7 @@ describe.skipIf(process.platform !== "linux")("after kill -9 of the program", ()
     const orphan = await leaveBehind(engine, declare(warn));
     const label = orphan.labels.find((one) => one.startsWith("portolan.owner=")) ?? "";
     expect(label).toMatch(/^portolan\.owner=\d+\.\d+\.\d+\.[0-9a-f]{32}$/);
-    // What others would have at the same engine: of another machine, without the machine, with a name that is not ours.
+    // Containers of others at the same engine: of another machine, without a machine id, with another name.
     const others = [
       { name: "portolan-00000000000000aa", labels: [label.replace(/\w{32}$/, "0".repeat(32))] },
       { name: "portolan-00000000000000bb", labels: [label.replace(/\.\w{32}$/, "")] },
@@ -133,7 +133,7 @@ describe.skipIf(process.platform !== "linux")("after kill -9 of the program", ()
     for (const workspace of [living, next]) expect(workspace.health()).toMatchObject([{ state: "ready" }]);
   });
 
-  it("one without a sandbox is removed as well", async () => {
+  it("the next start removes a container without a sandbox as well", async () => {
     const engine = withEngine();
     const folder = declare({ mode: "off" });
     const { id } = await leaveBehind(engine, folder);
@@ -144,7 +144,7 @@ describe.skipIf(process.platform !== "linux")("after kill -9 of the program", ()
     expect(calls(engine, "rm")).toEqual([["rm", "--force", id]]);
   });
 
-  it("an engine that has no list keeps nobody from starting", async () => {
+  it("a server starts although the engine cannot list its containers", async () => {
     const engine = withEngine();
     writeFileSync(join(engine, "ps-fails"), "");
     const workspace = await open(declare(warn));

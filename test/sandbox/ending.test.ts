@@ -1,4 +1,5 @@
-// The end of a server that takes no notice of a closed input: it is asked with SIGTERM, once, and may save its work. In every kind of box, as root and as an ordinary user.
+// The end of a server that ignores the end of its stdin: it gets one SIGTERM and may save its work. In every kind
+// of sandbox, as root and as an ordinary user.
 
 import { execFile } from "node:child_process";
 import { chmodSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
@@ -24,7 +25,7 @@ function scratch(): string {
 
 describe.each(BACKENDS)("with %s, a server that is closed", (backend) => {
   it.each(isRoot ? ["root", "an ordinary user"] : ["an ordinary user"])(
-    "is asked once, with its helpers, and saves its work, as %s",
+    "gets one SIGTERM, as do its helper processes, and saves its work, as %s",
     { timeout: 60_000, ...needs(backend, "an ordinary user") },
     async (user) => {
       const home = scratch();

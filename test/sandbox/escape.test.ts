@@ -37,12 +37,12 @@ interface Outcome {
   readonly denied: readonly { readonly code: string; readonly message: string }[];
 }
 
-/** The command that runs this program as somebody. */
+/** The command that runs the harness as this user. */
 function as(user: "root" | "an ordinary user", args: readonly string[]): [string, string[]] {
   const node = [process.execPath, HARNESS, ENTRY, ...args];
   const drop = ["setpriv", "--reuid", NOBODY, "--regid", NOBODY, "--clear-groups", "--"];
   const command = user === "an ordinary user" && isRoot ? [...drop, ...node] : node;
-  // Started as careless programs start others: with the root of the file system open.
+  // A careless program may pass open descriptors of the root folder to its children.
   return ["bash", ["-c", 'exec 9</ 40</ 100</; exec "$@"', "bash", ...command]];
 }
 
@@ -72,7 +72,7 @@ const users: readonly ("root" | "an ordinary user")[] = isRoot
 const needed = (backend: TestedBackend): TestOptions => needs(backend, "an ordinary user", "bash");
 
 describe.each(BACKENDS)("with %s, a hostile server", (backend) => {
-  it.each(users)("finds no way out as %s", { timeout: 60_000, ...needed(backend) }, async (user) => {
+  it.each(users)("cannot escape as %s", { timeout: 60_000, ...needed(backend) }, async (user) => {
     const home = scratch();
     const [file, args] = as(user, [join(home, "work")]);
     const { stdout } = await promisify(execFile)(file, args, { env: environment(home, backend), cwd: home });
@@ -97,7 +97,7 @@ describe.each(BACKENDS)("with %s, a hostile server", (backend) => {
   });
 
   it.each(users)(
-    "leaves nothing running when the program is killed, as %s",
+    "leaves no process running when Portolan is killed, as %s",
     { timeout: 60_000, ...needed(backend) },
     async (user) => {
       const home = scratch();

@@ -1,4 +1,4 @@
-// Launching through the whole house: images, mcpfiles, paths on their way to a sandboxed server, changes while it runs.
+// Launching with all layers: images, mcpfiles, paths in calls to a sandboxed server, changes while it runs.
 
 import {
   chmodSync,
@@ -59,7 +59,7 @@ const text = async (workspace: Workspace, tool: string, input = {}): Promise<str
     .map((block) => ("text" in block ? String(block.text) : ""))
     .join("");
 
-/** An engine that records how it is called, first on the PATH. */
+/** An engine that records its calls, first on the PATH. */
 function withEngine(): string {
   const folder = scratch();
   const standIn = fileURLToPath(new URL("../fixtures/docker-stand-in.mjs", import.meta.url));
@@ -78,8 +78,8 @@ const runs = (folder: string): string[][] =>
     .map((line) => (JSON.parse(line) as { argv: string[] }).argv)
     .filter(([command]) => command === "run");
 
-describe("images", () => {
-  it("speak over stdio, closed as far as the engine can", async () => {
+describe("servers in container images", () => {
+  it("run over stdio, without network, capabilities and write access", async () => {
     const engine = withEngine();
     const folder = scratch();
     const yaml = {
@@ -103,7 +103,7 @@ describe("images", () => {
     expect(line).not.toContain("s3cret-value");
   });
 
-  it("speak HTTP at a port that is chosen when they start", async () => {
+  it("run over HTTP on a port that the engine chooses", async () => {
     const engine = withEngine();
     const folder = scratch();
     const server = {
@@ -121,7 +121,7 @@ describe("images", () => {
     await until(() => pidsWithEnv("DOCKER_STAND_IN", engine).length === 0);
   });
 
-  it("are refused with a reason when no engine answers, or when a list of hosts is asked for", async () => {
+  it("do not start with a list of allowed hosts, which the engine cannot enforce", async () => {
     const engine = withEngine();
     const folder = scratch();
     const server = { docker: `stdio${DIGEST}`, sandbox: { mode: "enforce", network: ["example.com"] } };
@@ -135,8 +135,8 @@ describe("images", () => {
   });
 });
 
-describe("in the box", needs("bubblewrap"), () => {
-  it("paths and URIs that lead out are refused before they are forwarded", async () => {
+describe("in the sandbox", needs("bubblewrap"), () => {
+  it("paths and URIs outside the granted folders are refused before they are forwarded", async () => {
     const folder = scratch();
     const [granted, outside] = [join(folder, "granted"), join(folder, "granted-not")];
     for (const one of [granted, outside]) mkdirSync(one);
@@ -177,7 +177,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect((await failure(resource)).code).toBe("SANDBOX_DENIED");
   });
 
-  it("commands of an mcpfile run in the box that it declares", async () => {
+  it("commands of an mcpfile run in the sandbox of the mcpfile", async () => {
     const folder = scratch();
     const secret = join(folder, "secret.txt");
     writeFileSync(secret, "outside of every grant");
@@ -205,7 +205,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(JSON.stringify(refused)).not.toContain("outside of every grant");
   });
 
-  it("a changed sandbox starts the server again, in its new box", async () => {
+  it("a changed sandbox config restarts the server with the new sandbox", async () => {
     const folder = scratch();
     const file = join(folder, "data.txt");
     writeFileSync(file, "the data");
@@ -237,7 +237,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(about).toHaveLength(2);
   });
 
-  it("a server that keeps its HOME finds again what it wrote there", async () => {
+  it("a server with home: kept finds the files that it wrote to HOME", async () => {
     const folder = scratch();
     const script = join(folder, "server.mjs");
     writeFileSync(
@@ -273,7 +273,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(await start("private")).toContain("first");
   });
 
-  it("many starts and stops leave nothing behind", { timeout: 60_000 }, async () => {
+  it("many starts and stops leave no open resources behind", { timeout: 60_000 }, async () => {
     const count = (): number => process.getActiveResourcesInfo().length;
     const once = async (): Promise<void> => {
       const mcp = await connectMcp({

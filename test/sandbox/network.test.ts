@@ -1,4 +1,4 @@
-// One server, one list of hosts: what is on it is reached by every kind of program, and nothing else is.
+// A server with a list of allowed hosts: every kind of program reaches these hosts, and no others.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -30,11 +30,11 @@ for address in 8.8.8.10 8.8.8.11 8.8.4.10; do ip route add local $address/32 dev
 shift
 exec "$@"`;
 
-// Hosts with names and addresses of their own need a network of their own, which only root can make without more tools.
-describe.each(BACKENDS)("with %s, a server with a list of hosts", (backend) => {
+// Hosts with their own names and addresses need a separate network, which only root can create without more tools.
+describe.each(BACKENDS)("with %s, a server with a list of allowed hosts", (backend) => {
   const options = { timeout: 90_000, ...needs(backend, "a network of its own") };
 
-  it("reaches what is on it, and nothing else", options, async () => {
+  it("reaches the hosts in the list, and no others", options, async () => {
     const folder = mkdtempSync(join(tmpdir(), "portolan-network-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const hosts = join(folder, "hosts");

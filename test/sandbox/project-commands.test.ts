@@ -26,7 +26,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
 });
 `;
 
-/** Stands for tsx: it runs the script that its first argument names. */
+/** A replacement for tsx: it runs the script that its first argument names. */
 const RUNNER = `#!/usr/bin/env node
 import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";

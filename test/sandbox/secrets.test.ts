@@ -1,4 +1,4 @@
-// What a server is refused is told, and what it was given is not: a name that it looks up may hold a secret.
+// Denied host names are reported without secrets: a name that a server looks up may contain a secret.
 
 import { fileURLToPath } from "node:url";
 import { expect, it, onTestFinished } from "vitest";
@@ -11,7 +11,7 @@ const SECRET = "SekretCanary1234567890";
 const url = `http://${SECRET}.evil.example/`;
 
 it(
-  "the diagnostic of a refused name has no secret in it, nor has its hint",
+  "the diagnostic of a denied host name redacts secrets in the name and in the hint",
   needs("bubblewrap"),
   async () => {
     const told: Diagnostic[] = [];
@@ -31,7 +31,7 @@ it(
   },
 );
 
-it("neither has the event", needs("bubblewrap"), async () => {
+it("the event of a denied host name redacts secrets in the name", needs("bubblewrap"), async () => {
   const events: HubEvent[] = [];
   process.env.PORTOLAN_TEST_CANARY = SECRET;
   onTestFinished(() => void delete process.env.PORTOLAN_TEST_CANARY);

@@ -1,4 +1,4 @@
-// Public servers as they come from npm, in the default profile: they work with what they need declared, and with no more.
+// Public servers from npm in the default profile: they work with the grants that they need, and no others.
 
 import { existsSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { homedir, tmpdir } from "node:os";
@@ -45,8 +45,8 @@ const text = async (mcp: McpConnection, tool: string, input = {}): Promise<strin
   return (content ?? []).map((block) => ("text" in block ? String(block.text) : "")).join("");
 };
 
-describe("in the box", needs("bubblewrap"), () => {
-  it("server-filesystem reads and writes the folder that it is granted, and no other", async () => {
+describe("in the sandbox", needs("bubblewrap"), () => {
+  it("server-filesystem reads and writes the granted folder, and no other", async () => {
     const [granted, other] = [scratch(), scratch()];
     writeFileSync(join(granted, "a.txt"), "granted");
     writeFileSync(join(other, "b.txt"), "other");
@@ -61,7 +61,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(await text(mcp, "read_text_file", { path: join(other, "b.txt") })).toContain("denied");
   });
 
-  it("server-filesystem may read what it may not write", async () => {
+  it("server-filesystem with read access can read files, but not write them", async () => {
     const granted = scratch();
     writeFileSync(join(granted, "a.txt"), "granted");
     const mcp = await sandboxed(
@@ -75,10 +75,10 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(existsSync(join(granted, "c.txt"))).toBe(false);
   });
 
-  it("server-filesystem never reports a write that is lost", async () => {
+  it("server-filesystem reports an error for each write outside the granted folders", async () => {
     const [other, home] = [scratch(), realpathSync(homedir())];
     writeFileSync(join(other, "b.txt"), "other");
-    // It would write anywhere: `/` is the folder that it is started with.
+    // The server itself would write anywhere, because `/` is its argument.
     const mcp = await sandboxed("@modelcontextprotocol/server-filesystem", {}, { args: ["/", other] });
     const name = "portolan-lost.txt";
     const paths = [join(home, name), join(home, "Documents", name), join(other, name), join(other, "b.txt")];
@@ -91,7 +91,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(readFileSync(join(other, "b.txt"), "utf8")).toBe("other");
   });
 
-  it("a folder that the caller offers as a root is there without being declared", async () => {
+  it("a folder in the roots of the client is readable without a grant", async () => {
     const root = scratch();
     writeFileSync(join(root, "a.txt"), "of the caller");
     const mcp = await connectMcp({
@@ -105,7 +105,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(await text(mcp, "read_text_file", { path: join(root, "a.txt") })).toContain("of the caller");
   });
 
-  it("server-memory keeps its graph where it is granted, and in a HOME that is kept", async () => {
+  it("server-memory keeps its graph in a granted folder", async () => {
     const folder = scratch();
     const file = join(folder, "memory.json");
     const entities = [{ name: "box", entityType: "thing", observations: ["holds"] }];
@@ -119,7 +119,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect(readFileSync(file, "utf8")).toContain("holds");
   });
 
-  it("server-everything works with nothing declared", async () => {
+  it("server-everything works without any grant", async () => {
     const mcp = await sandboxed("@modelcontextprotocol/server-everything");
     expect(await text(mcp, "echo", { message: "hello" })).toBe("Echo: hello");
     const [resource] = await mcp.listResources();
@@ -135,7 +135,7 @@ describe("in the box", needs("bubblewrap"), () => {
     expect((await mcp.listToolDefinitions()).length).toBeGreaterThan(0);
   });
 
-  it("a host that is not declared is refused, and the diagnostic names it", async () => {
+  it("a connection to a host that is not granted is denied, and the diagnostic names the host", async () => {
     diagnostics.length = 0;
     const mcp = await sandboxed("@modelcontextprotocol/server-github", { network: ["example.com"] });
     await text(mcp, "search_repositories", { query: "portolan" }).catch(() => "refused");

@@ -1,4 +1,4 @@
-// Real sandboxes that are asked to end: when there is nobody in them yet or no more, and when the server has gone its own way.
+// Real sandboxes that get SIGTERM: before their server starts, after it ends, and when it has left its process group.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -21,7 +21,7 @@ function scratch(): string {
   return folder;
 }
 
-/** Takes no notice of its input, and writes what it has saved into the folder when it is asked. */
+/** Ignores its stdin, and writes a file into the folder when it gets SIGTERM. */
 const SAVING = `
   const { writeFileSync } = require("node:fs");
   const [folder] = process.argv.slice(-1);
@@ -30,7 +30,7 @@ const SAVING = `
   writeFileSync(folder + "/up", "");`;
 
 async function sandboxed(command: string, args: readonly string[], folder: string): Promise<Spawnable> {
-  // The runtime of these tests may stand anywhere, also behind the program that is started.
+  // Node may be in any folder, so the sandbox gets read access to it.
   const sandbox = { mode: "enforce", backend, fs: { read: [process.execPath], write: [folder] } } as const;
   const endpoint = { command, args: [...args, folder] };
   return (await prepare({ server: "s", endpoint, settings: { sandbox } })).spawnable;
@@ -46,7 +46,7 @@ for (const name of BACKENDS)
       backend = name;
     });
 
-    test("ends as its server does that was asked", async () => {
+    test("ends with the exit code of its server after SIGTERM", async () => {
       const folder = scratch();
       const child = await ChildGroup.start(await sandboxed(process.execPath, ["-e", SAVING], folder), "s");
       await isUp(folder);
@@ -55,7 +55,7 @@ for (const name of BACKENDS)
       expect(saved(folder)).toBe("all of it");
     });
 
-    test("is asked also when its server has left the group that it was started in", async () => {
+    test("passes SIGTERM to a server that has left its process group", async () => {
       const folder = scratch();
       const spawnable = await sandboxed("setsid", [process.execPath, "-e", SAVING], folder);
       const child = await ChildGroup.start(spawnable, "s");
@@ -65,7 +65,7 @@ for (const name of BACKENDS)
       expect(saved(folder)).toBe("all of it");
     });
 
-    test("around a command on the terminal is asked as well", async () => {
+    test("passes SIGTERM to a command that is attached to the terminal", async () => {
       const folder = scratch();
       const spawnable = await sandboxed(process.execPath, ["-e", SAVING], folder);
       const stop = new AbortController();
@@ -76,9 +76,9 @@ for (const name of BACKENDS)
       expect(saved(folder)).toBe("all of it");
     });
 
-    test("that ends before its server has begun, or has ended, is not asked, and nobody else is", async () => {
+    test("gets no signal before its server starts or after it ends, and no other process gets one", async () => {
       const folder = scratch();
-      // Nothing is inside of it yet, and never will be.
+      // This process never starts a server.
       const early = spawn("/bin/sleep", ["100"], { stdio: "ignore", detached: true });
       onTestFinished(() => void early.kill("SIGKILL"));
       await once(early, "spawn");
@@ -88,7 +88,7 @@ for (const name of BACKENDS)
       early.kill("SIGKILL");
       await once(early, "exit");
       expect(terminateServer(early, "server")).toBe(false);
-      // The number of one that has ended may be another's by now, such as this one's.
+      // The process id of an ended process may belong to another process now, here to this test.
       const running = await ChildGroup.start(await sandboxed(process.execPath, ["-e", SAVING], folder), "s");
       await isUp(folder);
       expect(terminateServer({ pid: process.pid, exitCode: 0, signalCode: null }, "server")).toBe(false);
@@ -97,7 +97,7 @@ for (const name of BACKENDS)
       await running.exited;
     });
 
-    test("that is asked while it is made ends, whatever has begun in it", async () => {
+    test("ends if the signal arrives while the sandbox is being created", async () => {
       const folder = scratch();
       const spawnable = await sandboxed(process.execPath, ["-e", "process.exit(0)"], folder);
       const { file, args, env, fds } = spawnable;

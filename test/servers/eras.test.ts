@@ -1,4 +1,4 @@
-// Era negotiation: in one process, by the rules of the specification, and remembered where that saves a probe.
+// Era negotiation: in one process, by the rules of the specification, and cached if this saves a probe.
 
 import { mkdtempSync, readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ beforeEach(() => {
 
 describe("stdio", () => {
   it.each(["method-not-found", "error32602", "silent"])(
-    "a legacy server that takes the probe as %s is asked in the one process",
+    "a legacy server that answers the probe with %s is used in the same process",
     async (probe) => {
       const mcp = await connectStdio(["--era=legacy", `--probe=${probe}`], {
         limits: { probeTimeoutMs: 200 },
@@ -28,7 +28,7 @@ describe("stdio", () => {
     },
   );
 
-  it("a server that dies of the probe is started again as legacy, and remembered with its version and a date", async () => {
+  it("a server that exits on the probe is restarted as legacy; the cache stores its version and a date", async () => {
     const flags = ["--era=legacy", "--probe=die", "--version=7.1"];
     const first = await connectStdio(flags);
     expect(first.stats().eraProbes).toBe(1);
@@ -48,13 +48,13 @@ describe("stdio", () => {
     expect((await connectStdio(flags)).stats().eraProbes).toBe(0);
   });
 
-  it("a dual server is spoken to as modern, unless the definition says otherwise", async () => {
+  it("a dual server is used in the modern era, unless its config names another era", async () => {
     expect((await connectStdio(["--era=dual"])).server.era).toBe("modern");
     expect((await connectStdio(["--era=dual"], { era: "legacy" })).server.era).toBe("legacy");
     expect((await connectStdio(["--era=dual"], { era: "modern" })).server.era).toBe("modern");
   });
 
-  it("a pin that the server cannot meet is an error, not a fallback", async () => {
+  it("an era in the config that the server does not support is an error, not a fallback", async () => {
     expect((await failure(connectStdio(["--era=legacy"], { era: "modern" }))).code).toBe(
       "VERSION_UNSUPPORTED",
     );
@@ -64,7 +64,7 @@ describe("stdio", () => {
   });
 
   it.each(["2025-06-18", "2025-03-26", "2024-11-05"])(
-    "speaks %s with a server that knows nothing newer",
+    "uses revision %s with a server that supports nothing newer",
     async (revision) => {
       const mcp = await connectStdio(["--era=legacy", `--revision=${revision}`]);
       expect(mcp.server.revision).toBe(revision);
@@ -72,7 +72,7 @@ describe("stdio", () => {
     },
   );
 
-  it("F14: revisions without a common one are both named", async () => {
+  it("F14: without a common revision, the error names the revisions of both sides", async () => {
     const legacy = await failure(connectStdio(["--era=legacy", "--fault=bad-version"]));
     expect(legacy).toMatchObject({ code: "VERSION_UNSUPPORTED", data: { theirs: ["1999-01-01"] } });
     expect(legacy.message).toContain("2025-11-25");
@@ -82,7 +82,7 @@ describe("stdio", () => {
 });
 
 describe("HTTP", () => {
-  it("F14: a modern refusal never leads to initialize", async () => {
+  it("F14: a modern server that refuses the version gets no initialize", async () => {
     const server = await started(startHttpServer({ era: "modern", faults: ["modern-version-mismatch"] }));
     expect((await failure(connectUrl(server.url))).code).toBe("VERSION_UNSUPPORTED");
     expect(server.stats.requests.initialize).toBeUndefined();
@@ -91,21 +91,21 @@ describe("HTTP", () => {
   it.each([
     [401, "AUTH_REQUIRED"],
     [403, "FORBIDDEN"],
-  ])("HTTP %i says nothing about the era", async (status, code) => {
+  ])("HTTP %i does not decide the era", async (status, code) => {
     const server = await started(startHttpServer({ era: "legacy" }));
     server.setFault(`status:${status}`);
     expect((await failure(connectUrl(server.url))).code).toBe(code);
     expect(server.requests).toHaveLength(1);
   });
 
-  it("HTTP 500 does not either", async () => {
+  it("HTTP 500 does not decide the era", async () => {
     const server = await started(startHttpServer({ era: "legacy" }));
     server.setFault("status:500");
     expect((await failure(connectUrl(server.url))).code).toBe("HTTP_ERROR");
     expect(server.stats.requests.initialize).toBeUndefined();
   });
 
-  it("every modern request carries its envelope", async () => {
+  it("every modern request has the protocol headers and _meta fields", async () => {
     const server = await started(startHttpServer({ era: "modern" }));
     const mcp = await connectUrl(server.url, {
       watch: false,
@@ -126,7 +126,7 @@ describe("HTTP", () => {
   });
 });
 
-describe("answers that no revision follows from", () => {
+describe("answers to initialize without a supported revision", () => {
   const answering = (answer: string): string[] => [
     "-e",
     `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
@@ -143,7 +143,7 @@ describe("answers that no revision follows from", () => {
       (error: unknown) => error,
     );
 
-  it("initialize answered with the modern revision, with none, or with an error without a message", async () => {
+  it("a modern revision, no revision, and an error without a message have their own errors and hints", async () => {
     expect(await refusal('result: { protocolVersion: "2026-07-28" }')).toMatchObject({
       code: "VERSION_UNSUPPORTED",
       message: expect.stringMatching(

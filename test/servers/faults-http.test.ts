@@ -1,4 +1,4 @@
-// The fault catalogue over HTTP: broken answers fail at once and with a reason, and nothing that may have run is run again.
+// The fault catalogue over HTTP: broken responses fail at once with a reason, and a call that may have run is not repeated.
 
 import { describe, expect, it } from "vitest";
 import type { McpConnection } from "../../src/index.ts";
@@ -21,7 +21,7 @@ const echo = (mcp: McpConnection, text = "x"): Promise<string> =>
   mcp.callTool("echo", { text }).then((result) => result.text);
 
 describe.each(ERAS)("%s", (era) => {
-  it("F21: a server that accepts and never answers runs into the call's time limit", async () => {
+  it("F21: a call without an answer runs into its time limit", async () => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: "hang", on: "tools/call" });
     expect(await failure(mcp.callTool("echo", { text: "x" }, { timeoutMs: 150 }))).toMatchObject({
@@ -32,14 +32,14 @@ describe.each(ERAS)("%s", (era) => {
     expect(await echo(mcp)).toBe("x");
   });
 
-  it("F21: a stream that goes silent does too", async () => {
+  it("F21: a stream without an answer runs into the time limit of the call", async () => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: "hang-stream", on: "tools/call" });
     expect((await failure(mcp.callTool("echo", { text: "x" }, { timeoutMs: 150 }))).code).toBe("TIMEOUT");
   });
 
   it.each([500, 502, 503])(
-    "F22: HTTP %i is an error with status and a short body, and a call is not repeated",
+    "F22: HTTP %i is an error with the status and a short body, and a call is not repeated",
     async (status) => {
       const { server, mcp } = await setUp({ era });
       server.setFault({ name: "status", arg: status, on: "tools/call" });
@@ -50,7 +50,7 @@ describe.each(ERAS)("%s", (era) => {
     },
   );
 
-  it("F22: what only reads is repeated, twice at most", async () => {
+  it("F22: read-only requests are repeated, at most twice", async () => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: "status", arg: 503, on: "resources/read", times: 2 });
     expect((await mcp.readResource("test://static-text")).contents).toHaveLength(1);
@@ -59,7 +59,7 @@ describe.each(ERAS)("%s", (era) => {
     expect(server.requests.filter(({ body }) => body?.method === "prompts/get")).toHaveLength(3);
   });
 
-  it("F22: a server that keeps failing is left alone", async () => {
+  it("F22: after five failures in a row, no more requests are sent", async () => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: "status", arg: 500, on: "tools/call" });
     for (let i = 0; i < 5; i += 1) expect((await failure(echo(mcp))).code).toBe("HTTP_ERROR");
@@ -69,13 +69,16 @@ describe.each(ERAS)("%s", (era) => {
     expect(server.requests.filter(({ body }) => body?.method === "tools/call")).toHaveLength(5);
   });
 
-  it.each(["1", "date"])("F23: Retry-After (%s) is honoured", async (form) => {
-    const { server, mcp } = await setUp({ era });
-    server.setFault({ name: "rate-limit", arg: form, on: "tools/call", times: 1 });
-    expect(await echo(mcp, "later")).toBe("later");
-  });
+  it.each(["1", "date"])(
+    "F23: waits for the time in Retry-After (%s), and repeats the call",
+    async (form) => {
+      const { server, mcp } = await setUp({ era });
+      server.setFault({ name: "rate-limit", arg: form, on: "tools/call", times: 1 });
+      expect(await echo(mcp, "later")).toBe("later");
+    },
+  );
 
-  it("F23: a wait that is too long is the caller's to decide", async () => {
+  it("F23: a call is not repeated if Retry-After is too long", async () => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: "rate-limit", arg: "99999", on: "tools/call" });
     expect(await failure(echo(mcp))).toMatchObject({
@@ -84,7 +87,7 @@ describe.each(ERAS)("%s", (era) => {
     });
   });
 
-  it("F24: redirects are followed within the origin and nowhere else", async () => {
+  it("F24: redirects are followed only within the same origin", async () => {
     const { server, mcp } = await setUp({ era });
     for (const status of [307, 308]) {
       server.clearFaults();
@@ -113,14 +116,14 @@ describe.each(ERAS)("%s", (era) => {
     },
   );
 
-  it.each(["html-200", "json-garbage-200"])("F27: %s is not taken for an answer", async (fault) => {
+  it.each(["html-200", "json-garbage-200"])("F27: %s is not accepted as an answer", async (fault) => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: fault, on: "tools/call" });
     expect((await failure(echo(mcp))).code).toBe("PROTOCOL_ERROR");
   });
 
   it.each([{ answer: "json" }, { answer: "sse" }] as const)(
-    "F28: a body above the limit is cut off ($answer)",
+    "F28: a body above the size limit is cut off ($answer)",
     async ({ answer }) => {
       const { server, mcp } = await setUp({ era, answer }, { maxMessageBytes: 1_000_000 });
       server.setFault({ name: "huge-body", arg: 200_000_000, on: "tools/call" });
@@ -132,14 +135,14 @@ describe.each(ERAS)("%s", (era) => {
     },
   );
 
-  it("F29: a body that drips runs into the time limit", async () => {
+  it("F29: a body that arrives too slowly runs into the time limit", async () => {
     const { server, mcp } = await setUp({ era });
     server.setFault({ name: "drip", arg: 100, on: "tools/call" });
     expect((await failure(mcp.callTool("echo", { text: "x" }, { timeoutMs: 300 }))).code).toBe("TIMEOUT");
   });
 
   it.each(["sse-crlf", "sse-cr", "sse-multiline", "sse-comments", "sse-bom"])(
-    "understands a legal but unusual stream: %s",
+    "reads an unusual but valid event stream: %s",
     async (fault) => {
       const { server, mcp } = await setUp({ era, answer: "sse" });
       server.setFault(fault);
@@ -147,7 +150,7 @@ describe.each(ERAS)("%s", (era) => {
     },
   );
 
-  it("sends declared headers, and the answer to a challenge is the caller's", async () => {
+  it("sends the configured headers, and a 401 rejects with the challenge of the server", async () => {
     const server = await started(startHttpServer({ era }));
     server.setFault("auth401:s3cret");
     const error = await failure(connectUrl(server.url));
@@ -157,13 +160,13 @@ describe.each(ERAS)("%s", (era) => {
     expect(await echo(mcp)).toBe("x");
   });
 
-  it("reports a credential that the server does not accept for this as FORBIDDEN", async () => {
+  it("reports HTTP 403 as FORBIDDEN", async () => {
     const server = await started(startHttpServer({ era }));
     server.setFault("status:403");
     expect(await failure(connectUrl(server.url))).toMatchObject({ code: "FORBIDDEN", data: { status: 403 } });
   });
 
-  it("F37: many calls leave nothing in flight", async () => {
+  it("F37: a thousand calls leave none in flight", async () => {
     const { mcp } = await setUp({ era });
     for (let round = 0; round < 20; round += 1)
       await Promise.all(Array.from({ length: 50 }, () => echo(mcp)));
@@ -174,7 +177,7 @@ describe.each(ERAS)("%s", (era) => {
 
 describe("legacy sessions", () => {
   it.each([404, 400] as const)(
-    "F25: a session that the server forgot (HTTP %i) is opened again, once, and the call sent again",
+    "F25: a session that the server lost (HTTP %i) is opened again once, and the call is repeated",
     async (lostSession) => {
       const { server, mcp } = await setUp({ era: "legacy", lostSession });
       server.forgetSessions();
@@ -184,14 +187,14 @@ describe("legacy sessions", () => {
     },
   );
 
-  it("F25: a server that forgets every session is given up", async () => {
+  it("F25: a call fails as SESSION_LOST if the server loses the new session too", async () => {
     const { server, mcp } = await setUp({ era: "legacy" });
     server.setFault({ name: "status", arg: 404, on: "tools/call" });
     expect((await failure(echo(mcp))).code).toBe("SESSION_LOST");
     expect(server.stats.requests.initialize).toBe(2);
   });
 
-  it("ends its session when it closes", async () => {
+  it("end when the connection closes", async () => {
     const { server, mcp } = await setUp({ era: "legacy" });
     expect(server.sessions.size).toBe(1);
     await mcp.close();
@@ -199,7 +202,7 @@ describe("legacy sessions", () => {
     expect(server.sessions.size).toBe(0);
   });
 
-  it("resumes a numbered stream where it stopped, after the time that the server requests", async () => {
+  it("resume a stream with event ids after its last event, after the requested delay", async () => {
     const { server, mcp } = await setUp({ era: "legacy", answer: "sse" });
     server.setFault({ name: "sse-resume", arg: 100, on: "tools/call" });
     expect(await echo(mcp, "resumed")).toBe("resumed");
@@ -211,20 +214,20 @@ describe("legacy sessions", () => {
     expect(server.stats.calls.echo).toBe(1);
   });
 
-  it("works with servers without sessions and without a notification stream", async () => {
+  it("are optional: a server may have no sessions and no notification stream", async () => {
     const { mcp } = await setUp({ era: "legacy", sessions: false, getStream: false });
     expect(await echo(mcp)).toBe("x");
   });
 });
 
 describe("modern HTTP", () => {
-  it("survives a restart of the server without noticing", async () => {
+  it("continues after a restart of the server", async () => {
     const first = await startHttpServer({ era: "modern", ttl: 60_000 });
     const mcp = await connectUrl(first.url, { watch: false });
     await mcp.listTools();
     await first.close();
     await started(startHttpServer({ era: "modern", port: first.port }));
-    // A harmless request finds out about the old sockets; a call on one of them could not be sent again.
+    // The ping replaces the old sockets; a call that is lost on an old socket is not sent again.
     await mcp.ping();
     expect(await echo(mcp, "new")).toBe("new");
   });
@@ -245,7 +248,7 @@ describe("modern HTTP", () => {
     expect(server.requests.at(-1)?.headers).not.toHaveProperty("mcp-param-priority");
   });
 
-  it("lists the tools again when the server misses a header, and then succeeds", async () => {
+  it("lists the tools again if the server requires a missing header, and the call then succeeds", async () => {
     const { server, mcp } = await setUp({ era: "modern" });
     await mcp.callTool("change_tools", { action: "annotate", silent: true });
     expect(await echo(mcp, "annotated")).toBe("annotated");
@@ -253,7 +256,7 @@ describe("modern HTTP", () => {
     expect(server.stats.requests["tools/list"]).toBe(2);
   });
 
-  it("drops tools whose header annotations are not legal, and only those", async () => {
+  it("drops only the tools whose header annotations are invalid", async () => {
     const { mcp } = await setUp({ era: "modern", faults: ["bad-header-tools"] });
     const names = (await mcp.listTools())
       .map((tool) => tool.name)
@@ -263,7 +266,7 @@ describe("modern HTTP", () => {
   });
 
   it.each(["graceful", "cancelled", "drop"] as const)(
-    "listens again after its stream for news ended (%s)",
+    "opens its notification stream again after the stream ended (%s)",
     async (how) => {
       const { server, mcp } = await setUp({ era: "modern" });
       await until(() => server.endSubscriptions(how) > 0);
@@ -279,19 +282,19 @@ describe("modern HTTP", () => {
     },
   );
 
-  it("keeps a list as long as the server says, and no longer", async () => {
+  it("keeps a tool list for the ttl of the server", async () => {
     const server = await started(startHttpServer({ era: "modern", ttl: 0 }));
     const mcp = await connectUrl(server.url, { watch: false });
     await mcp.listTools();
     await mcp.listTools();
     expect(server.stats.requests["tools/list"]).toBe(2);
-    // Calling by a definition that is out of date costs no request.
+    // A call with an expired tool definition needs no new list.
     await echo(mcp);
     await echo(mcp);
     expect(server.stats.requests["tools/list"]).toBe(2);
   });
 
-  it("ends endless input rounds", async () => {
+  it("ends a call after too many input rounds", async () => {
     const server = await started(startHttpServer({ era: "modern" }));
     const handlers = { elicit: () => ({ action: "accept", content: { name: "n" } }) as const };
     const mcp = await connectUrl(server.url, { handlers, limits: { maxInputRounds: 3 } });
@@ -303,7 +306,7 @@ describe("modern HTTP", () => {
 });
 
 describe("HTTP+SSE", () => {
-  it.each([404, 405] as const)("is found after the server refuses a POST with %i", async (postStatus) => {
+  it.each([404, 405] as const)("is used after the server refuses a POST with %i", async (postStatus) => {
     const server = await started(startSseServer({ postStatus }));
     expect((await connectUrl(server.url)).server.transport).toBe("sse");
   });
@@ -316,7 +319,7 @@ describe("HTTP+SSE", () => {
     expect(trap.requests).toEqual([]);
   });
 
-  it("connects again when its stream is gone, and says of calls in flight that they may have run", async () => {
+  it("connects again after its stream is lost, and fails the calls in flight as CONNECTION_LOST", async () => {
     const server = await started(startSseServer({}));
     const mcp = await connectUrl(server.url);
     await mcp.listTools();
@@ -329,7 +332,7 @@ describe("HTTP+SSE", () => {
 });
 
 describe("WebSocket", () => {
-  it("greets a server the legacy way that hangs up on the probe", async () => {
+  it("uses the legacy handshake if a server closes the connection on the era probe", async () => {
     const server = await started(startWsServer({ era: "legacy", faults: ["close-on-probe"] }));
     expect((await connectUrl(server.url)).server.era).toBe("legacy");
   });
@@ -338,7 +341,7 @@ describe("WebSocket", () => {
     ["close-mid-call", "CONNECTION_LOST"],
     ["reset-mid-call", "CONNECTION_LOST"],
     ["oversize:5000000", "MESSAGE_TOO_LARGE"],
-  ])("%s fails the call as %s, and the connection comes back", async (fault, code) => {
+  ])("%s fails the call as %s, and the connection is opened again", async (fault, code) => {
     const server = await started(startWsServer({ era: "modern", ttl: 60_000 }));
     const mcp = await connectUrl(server.url, { limits: { maxMessageBytes: 1_000_000 } });
     await mcp.listTools();
@@ -357,7 +360,7 @@ describe("WebSocket", () => {
   });
 });
 
-it("a server that is not there is named, with what to do", async () => {
+it("the error of a URL without a server has the reason ECONNREFUSED", async () => {
   const error = await failure(connectUrl("http://127.0.0.1:1/mcp"));
   expect(error).toMatchObject({ code: "SERVER_START_FAILED", data: { reason: "ECONNREFUSED" } });
 });

@@ -1,4 +1,4 @@
-// Faults of the machine around a start: no sandbox, no descriptors, a clock that jumps, a server that will not go.
+// Faults of the machine: no sandbox, no file descriptors, a clock that jumps, a server that ignores signals.
 
 import { execFile } from "node:child_process";
 import { mkdtempSync, rmSync, symlinkSync } from "node:fs";
@@ -35,7 +35,7 @@ const sandboxed = async (flags: string[], more: Partial<McpStdioConfig> = {}): P
 };
 
 describe("in the sandbox", needs("bubblewrap"), () => {
-  it("F19: a stubborn server and its helpers are gone within five seconds", async () => {
+  it("F19: a server that ignores SIGTERM, and its helpers, are gone after close()", async () => {
     const tag = `sandboxed-stubborn-${process.pid}`;
     const mcp = await sandboxed(["--fault=stubborn"], { env: { FIXTURE_TAG: tag } });
     await until(() => pidsWithEnv("FIXTURE_TAG", tag).length >= 2);
@@ -43,7 +43,7 @@ describe("in the sandbox", needs("bubblewrap"), () => {
     await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 0);
   });
 
-  it("a crash is reported with code and stderr, and the server comes back in a new sandbox", async () => {
+  it("a crash is reported with exit code and stderr, and the server restarts in a new sandbox", async () => {
     const mcp = await sandboxed([]);
     const error = await failure(mcp.callTool("crash"));
     expect(error).toMatchObject({ code: "SERVER_CRASHED", data: { exitCode: 3 } });
@@ -61,25 +61,28 @@ describe("in the sandbox", needs("bubblewrap"), () => {
       "could not resolve api.example.com",
       /The server runs in a sandbox\. To see its grants: portolan why --plan/,
     ],
-  ])("a failed start names the last line of stderr, and the sandbox if that fits: %s", async (line, hint) => {
-    const script = `console.error("starting"); console.error(${JSON.stringify(line)}); process.exitCode = 1`;
-    const error = await failure(
-      connectMcp({
-        transport: "stdio",
-        name: "demo",
-        command: process.execPath,
-        args: ["-e", script],
-        sandbox: { mode: "enforce" },
-      }),
-    );
-    expect(error).toMatchObject({
-      code: "SERVER_START_FAILED",
-      message: `demo exited with code 1: ${line}`,
-      hint: expect.stringMatching(hint) as string,
-    });
-  });
+  ])(
+    "a failed start names the last line of stderr, and the sandbox if that may be the cause: %s",
+    async (line, hint) => {
+      const script = `console.error("starting"); console.error(${JSON.stringify(line)}); process.exitCode = 1`;
+      const error = await failure(
+        connectMcp({
+          transport: "stdio",
+          name: "demo",
+          command: process.execPath,
+          args: ["-e", script],
+          sandbox: { mode: "enforce" },
+        }),
+      );
+      expect(error).toMatchObject({
+        code: "SERVER_START_FAILED",
+        message: `demo exited with code 1: ${line}`,
+        hint: expect.stringMatching(hint) as string,
+      });
+    },
+  );
 
-  it("limits hold: a program that takes more memory than it may ends, and only it", async () => {
+  it("the memory limit ends a program that uses too much memory", async () => {
     const script = "const a=[];for(;;)a.push(Buffer.alloc(32e6,1))";
     const error = await failure(
       connectMcp({
@@ -94,8 +97,8 @@ describe("in the sandbox", needs("bubblewrap"), () => {
   });
 });
 
-describe("F41: where the sandbox that a server needs cannot be made", () => {
-  // A PATH with node and without bubblewrap is as a machine without it.
+describe("F41: without bubblewrap", () => {
+  // A PATH with node and without bubblewrap simulates a machine without bubblewrap.
   const withoutBubblewrap = async (
     sandbox: string,
   ): Promise<{ code?: string; hint?: string; tools?: number }> => {
@@ -118,7 +121,7 @@ describe("F41: where the sandbox that a server needs cannot be made", () => {
   };
 
   it.skipIf(process.platform !== "linux")(
-    "a server is not started, and the error says what helps",
+    "a server that requires it does not start, and the error has the next step",
     async () => {
       const refused = await withoutBubblewrap('{ backend: "bubblewrap" }');
       expect(refused).toMatchObject({
@@ -129,25 +132,25 @@ describe("F41: where the sandbox that a server needs cannot be made", () => {
     },
   );
 
-  it("it starts in a sandbox of unshare if it needs no other", needs("unshare"), async () => {
+  it("a server starts in a sandbox of unshare if no backend is configured", needs("unshare"), async () => {
     expect((await withoutBubblewrap("undefined")).tools).toBeGreaterThan(0);
   });
 
   it.each(['{ mode: "warn", backend: "bubblewrap" }', '"off"'])(
-    "it starts when that is said for it: %s",
+    "a server starts if its config says: %s",
     async (mode) => {
       expect((await withoutBubblewrap(mode)).tools).toBeGreaterThan(0);
     },
   );
 });
 
-/** Whatever this program was itself started with is not for the one that has few. */
+/** Closes inherited file descriptors, so that the harness starts with a known number. */
 const CLEAN =
   'for f in /proc/$$/fd/*; do n=${f##*/}; [ "$n" -gt 2 ] && eval "exec $n<&-"; done 2>/dev/null; exec "$@"';
 
-describe("F34: no file descriptors left", () => {
+describe("F34: without free file descriptors", () => {
   it.each(["off", "enforce"])(
-    "a start that fails for it says so, harms nobody, and works again later (sandbox %s)",
+    "a start fails with this reason, other servers continue, and a later start works (sandbox %s)",
     needs("prlimit", "bash", "bubblewrap"),
     async (sandbox) => {
       const harness = fileURLToPath(new URL("../fixtures/descriptors-harness.mjs", import.meta.url));
@@ -175,13 +178,13 @@ describe("F34: no file descriptors left", () => {
   );
 });
 
-describe("F33: a clock that jumps", () => {
+describe("F33: a jump of the system clock", () => {
   afterEach(() => {
     vi.useRealTimers();
   });
 
   it.each([3_600_000, -3_600_000])(
-    "by %i ms harms no call, starts nothing again, and ends nothing",
+    "by %i ms fails no call, and restarts or stops no server",
     async (jump) => {
       const mcp = await connectStdio([]);
       const folder = scratch();

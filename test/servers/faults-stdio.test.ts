@@ -1,4 +1,4 @@
-// The fault catalogue over stdio: a misbehaving server hurts only its own calls, quickly and with a reason.
+// The fault catalogue over stdio: a misbehaving server fails only its own calls, quickly and with a reason.
 
 import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ const firstStartOnly = (): string =>
 const ERAS = ["legacy", "modern"] as const;
 
 describe.each(ERAS)("%s", (era) => {
-  it("F1: a crash in the middle of a call is reported at once, with code and stderr, and the server comes back", async () => {
+  it("F1: a crash during a call is reported at once with exit code and stderr, and the server restarts", async () => {
     const mcp = await connectStdio([`--era=${era}`]);
     await mcp.listTools();
     const before = (await serverStats(mcp)).pid;
@@ -33,7 +33,7 @@ describe.each(ERAS)("%s", (era) => {
     expect(mcp.stats().restarts).toBe(1);
   });
 
-  it("F1: only calls that do no harm twice are repeated, and only on request", async () => {
+  it("F1: after a crash, only read-only or idempotent calls are repeated, and only on request", async () => {
     const crash = [`--era=${era}`, "--fault=crash-on-call", firstStartOnly()];
     const mcp = await connectStdio(crash);
     expect((await failure(mcp.callTool("echo", { text: "x" }))).code).toBe("SERVER_CRASHED");
@@ -48,7 +48,7 @@ describe.each(ERAS)("%s", (era) => {
     expect((await serverStats(careful)).calls.fail).toBeUndefined();
   });
 
-  it("F1: a server that has crashed shows it in its state, and list changes follow", async () => {
+  it("F1: a crash changes the state of the connection, and list changes follow", async () => {
     const mcp = await connectStdio([`--era=${era}`]);
     const states: string[] = [];
     mcp.on("stateChanged", (state) => states.push(state));
@@ -58,7 +58,7 @@ describe.each(ERAS)("%s", (era) => {
     expect(states).toEqual(["reconnecting", "ready"]);
   });
 
-  it("F3: a call that hangs times out, is cancelled at the server, and its late answer is dropped and counted", async () => {
+  it("F3: a call without an answer times out and is cancelled at the server; a late answer is ignored", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=late-answer:50"]);
     const error = await failure(mcp.callTool("hang", {}, { timeoutMs: 100 }));
     expect(error).toMatchObject({ code: "TIMEOUT", tool: "hang", data: { timeoutMs: 100 } });
@@ -75,14 +75,14 @@ describe.each(ERAS)("%s", (era) => {
     expect((await serverStats(mcp)).pid).not.toBe(before);
   });
 
-  it("F4: a slow start is waited for, longer than a call would be", async () => {
+  it("F4: a slow start may take longer than the time limit of a call", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=slow-start:1200"], {
       limits: { requestTimeoutMs: 500, probeTimeoutMs: 300 },
     });
     expect(mcp.server.era).toBe(era);
   });
 
-  it("F4: a start that takes too long fails, and leaves nothing behind", async () => {
+  it("F4: a start that takes too long fails, and leaves no process behind", async () => {
     const tag = `slow-${era}-${Date.now()}`;
     const options = { limits: { startTimeoutMs: 300 }, env: { FIXTURE_TAG: tag } };
     const error = await failure(connectStdio([`--era=${era}`, "--fault=slow-start:60000"], options));
@@ -91,21 +91,24 @@ describe.each(ERAS)("%s", (era) => {
     await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 0);
   });
 
-  it("F5: half a message and an exit are shown in the error", async () => {
+  it("F5: an exit during a message: the error contains the partial message", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=half-line-exit"]);
     const error = await failure(mcp.callTool("echo", { text: "x" }));
     expect(error.code).toBe("SERVER_CRASHED");
     expect(error.data.partialMessage).toContain("{");
   });
 
-  it.each(["byte-by-byte", "bom", "crlf"])("F6, F9: %s is understood", async (fault) => {
-    const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`]);
-    expect((await mcp.callTool("echo", { text: "Zürich 👩‍👩‍👧 東京" })).text).toBe("Zürich 👩‍👩‍👧 東京");
-    expect(mcp.stats().noise).toBe(0);
-  });
+  it.each(["byte-by-byte", "bom", "crlf"])(
+    "F6, F9: reads messages from a server with the fault %s",
+    async (fault) => {
+      const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`]);
+      expect((await mcp.callTool("echo", { text: "Zürich 👩‍👩‍👧 東京" })).text).toBe("Zürich 👩‍👩‍👧 東京");
+      expect(mcp.stats().noise).toBe(0);
+    },
+  );
 
   it.each(["invalid-json-line", "noise"])(
-    "F7, F8: %s is ignored, counted, and warned of once",
+    "F7, F8: %s on stdout is ignored and counted, and causes one warning",
     async (fault) => {
       const diagnostics: Diagnostic[] = [];
       const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`], {
@@ -118,7 +121,7 @@ describe.each(ERAS)("%s", (era) => {
     },
   );
 
-  it("F10: a message above the limit fails its own call, and memory stays bounded", async () => {
+  it("F10: a message above the size limit fails its own call, and memory stays bounded", async () => {
     const mcp = await connectStdio([`--era=${era}`], { limits: { maxMessageBytes: 1_000_000 } });
     expect((await mcp.callTool("big", { bytes: 900_000 })).text).toHaveLength(900_000);
     const before = process.memoryUsage().rss;
@@ -132,14 +135,14 @@ describe.each(ERAS)("%s", (era) => {
     expect((await mcp.callTool("echo", { text: "on" })).text).toBe("on");
   });
 
-  it("F11: a server that closes its output is dead at once, and started again", async () => {
+  it("F11: a server that closes its stdout counts as crashed, and is restarted", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=stdout-closed", firstStartOnly()]);
     expect(await failure(mcp.callTool("echo", { text: "x" }))).toMatchObject({ code: "SERVER_CRASHED" });
     expect((await mcp.callTool("echo", { text: "again" })).text).toBe("again");
   });
 
   it.each(["duplicate-answer", "unknown-id-answer", "string-id"])(
-    "F12: %s does not confuse calls",
+    "F12: with the fault %s, each call gets its own answer",
     async (fault) => {
       const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`]);
       const texts = Array.from({ length: 20 }, (_, n) => `call ${n}`);
@@ -151,33 +154,33 @@ describe.each(ERAS)("%s", (era) => {
     },
   );
 
-  it("F12: an id of another type is not taken for ours", async () => {
+  it("F12: an answer whose id is a string does not match a numeric id", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=string-id:only"]);
     expect((await failure(mcp.callTool("echo", { text: "x" }, { timeoutMs: 200 }))).code).toBe("TIMEOUT");
     expect(mcp.stats().unknownAnswers).toBeGreaterThan(0);
   });
 
-  it("F13, F35: a thousand calls answered in reverse order all get their own answer", async () => {
+  it("F13, F35: a thousand calls that are answered in reverse order get their own answers", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=reverse:1000"]);
     const texts = Array.from({ length: 1_000 }, (_, n) => `call ${n}`);
     const answers = await Promise.all(texts.map(async (text) => (await mcp.callTool("echo", { text })).text));
     expect(answers).toEqual(texts);
   });
 
-  it.each(["page-loop", "page-endless"])("F16: %s ends", async (fault) => {
+  it.each(["page-loop", "page-endless"])("F16: listing tools ends with the fault %s", async (fault) => {
     const mcp = await connectStdio([`--era=${era}`, `--fault=${fault}`], { limits: { maxPages: 20 } });
     expect((await mcp.listTools()).length).toBeGreaterThan(0);
     expect(mcp.diagnostics.map((one) => one.code)).toContain("PROTOCOL_ERROR");
   });
 
-  it("follows pages to the end", async () => {
+  it("lists the tools of all pages", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--tools=40", "--page-size=7"]);
     const names = (await mcp.listTools()).map((tool) => tool.name);
     expect(names).toContain("extra_40");
     expect(new Set(names).size).toBe(names.length);
   });
 
-  it("F17: a server that does not read makes calls fail as busy, within bounded memory", async () => {
+  it("F17: calls fail as BUSY if the server does not read its stdin, and memory stays bounded", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=no-read"], {
       era,
       limits: { maxQueuedBytes: 4_000_000, requestTimeoutMs: 2_000 },
@@ -196,7 +199,7 @@ describe.each(ERAS)("%s", (era) => {
     expect(warnings).toEqual([]);
   });
 
-  it("F18: a flood on stderr is drained, and its end is kept", async () => {
+  it("F18: a flood on stderr does not block the server, and its last lines are kept", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=stderr-flood:13000000"]);
     expect((await mcp.callTool("echo", { text: "x" })).text).toBe("x");
     const error = await failure(mcp.callTool("crash"));
@@ -204,7 +207,7 @@ describe.each(ERAS)("%s", (era) => {
     expect(error.stderr).toContain("the crash tool was called");
   });
 
-  it("F19: a stubborn server and its helpers are gone within five seconds", async () => {
+  it("F19: a server that ignores SIGTERM, and its helpers, are gone after close()", async () => {
     const tag = `stubborn-${era}-${Date.now()}`;
     const mcp = await connectStdio([`--era=${era}`, "--fault=stubborn"], { env: { FIXTURE_TAG: tag } });
     await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 2);
@@ -215,7 +218,7 @@ describe.each(ERAS)("%s", (era) => {
   });
 
   it.skipIf(process.platform !== "linux")(
-    "F19: helpers in sessions of their own go too, at the end and at each restart",
+    "F19: helpers in other sessions also end, at the close and at each restart",
     async () => {
       const tag = `detached-${era}-${Date.now()}`;
       const flags = [`--era=${era}`, "--fault=stubborn:detached"];
@@ -231,7 +234,7 @@ describe.each(ERAS)("%s", (era) => {
     },
   );
 
-  it("drops odd tools one by one, with a reason, and keeps the others", async () => {
+  it("drops invalid tools with a diagnostic each, and keeps the others", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=odd-tools"]);
     const names = (await mcp.listTools()).map((tool) => tool.name);
     expect(names).toEqual(expect.arrayContaining(["echo", "good_between", "untyped_schema", "good_after"]));
@@ -239,14 +242,14 @@ describe.each(ERAS)("%s", (era) => {
     expect(mcp.diagnostics.filter((one) => one.code === "TOOL_DROPPED")).toHaveLength(3);
   });
 
-  it("checks output against the schema that the tool gave", async () => {
+  it("checks structured output against the outputSchema of the tool", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=bad-output"]);
     const error = await failure(mcp.callTool("add", { a: 1, b: 2 }));
     expect(error).toMatchObject({ code: "OUTPUT_INVALID", tool: "add" });
     expect(error.data.result).toBeDefined();
   });
 
-  it("passes results of extensions untouched", async () => {
+  it("passes results of extensions unchanged", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=extension-result"]);
     expect(await mcp.callTool("echo", { text: "x" })).toMatchObject({
       resultType: "task",
@@ -254,13 +257,13 @@ describe.each(ERAS)("%s", (era) => {
     });
   });
 
-  it("survives bottomless JSON", async () => {
+  it("continues after extremely deep JSON", async () => {
     const mcp = await connectStdio([`--era=${era}`, "--fault=deep-json"]);
     await mcp.callTool("echo", { text: "x" }).catch(() => {});
     await mcp.ping();
   });
 
-  it("F39: a call settles exactly once, however close cancellation and answer are", async () => {
+  it("F39: a call settles exactly once if cancellation and answer arrive together", async () => {
     const mcp = await connectStdio([`--era=${era}`]);
     await mcp.listTools();
     const outcomes = await Promise.all(
@@ -279,19 +282,19 @@ describe.each(ERAS)("%s", (era) => {
   });
 });
 
-it("a program that does not exist is named, with what to do", async () => {
+it("the error of a program that does not exist names the program", async () => {
   const error = await failure(connectMcp({ transport: "stdio", command: "no-such-program-here" }));
   expect(error).toMatchObject({ code: "SERVER_START_FAILED", data: { reason: "ENOENT" } });
   expect(error.message).toContain("no-such-program-here");
 });
 
-it("a server that exits at once gives its reason", async () => {
+it("the error of a server that exits at once has its exit code and stderr", async () => {
   const error = await failure(connectStdio(["--fault=exit-at-start:4"]));
   expect(error).toMatchObject({ code: "SERVER_START_FAILED", data: { exitCode: 4 } });
   expect(error.stderr).toContain("FIXTURE_TOKEN is not set");
 });
 
-it("a server gets a minimal environment and what is declared", async () => {
+it("a server gets a minimal environment and the variables of its config", async () => {
   process.env.PORTOLAN_TEST_SECRET = "do not pass";
   const script =
     'process.stdin.on("data",()=>{console.error(Object.keys(process.env).sort().join(","));process.exit(1)})';
@@ -318,7 +321,7 @@ async function connectAndClose(): Promise<void> {
   await mcp.close();
 }
 
-it("F38: connecting and closing again and again leaves nothing behind", async () => {
+it("F38: connecting and closing ten times leaves no listeners or resources behind", async () => {
   await connectAndClose();
   const before = { exit: process.listenerCount("exit"), resources: process.getActiveResourcesInfo().length };
   for (let i = 0; i < 10; i += 1) await connectAndClose();
@@ -326,7 +329,7 @@ it("F38: connecting and closing again and again leaves nothing behind", async ()
   await until(() => process.getActiveResourcesInfo().length <= before.resources);
 });
 
-it("F44: hostile schemas hold neither the list nor the calls", async () => {
+it("F44: hostile schemas do not block the list or the calls", async () => {
   const mcp = await connectStdio(["--era=legacy", "--fault=hostile-schema"]);
   const tools = await mcp.listTools();
   let worst = 0;
@@ -343,7 +346,7 @@ it("F44: hostile schemas hold neither the list nor the calls", async () => {
     if (tool.name === "hang") break;
   }
   clearInterval(timer);
-  // Unbounded, a single one of these takes many seconds.
+  // Without limits, a single one of these schemas takes many seconds.
   expect(worst).toBeLessThan(4_000);
   expect((await mcp.callTool("echo", { text: "alive" })).text).toBe("alive");
 });
@@ -363,7 +366,7 @@ it.each(["auto", "legacy", "modern"] as const)(
   },
 );
 
-it("a start timeout rejects with the stderr so far, and does not wait for the end of the process", async () => {
+it("a start timeout rejects with the stderr so far, before the process has ended", async () => {
   const tag = `late-${Date.now()}`;
   const error = await failure(
     connectMcp({
@@ -379,7 +382,7 @@ it("a start timeout rejects with the stderr so far, and does not wait for the en
   await until(() => pidsWithEnv("FIXTURE_TAG", tag).length === 0);
 });
 
-it("a program that prints a URL in place of an answer probably serves MCP over HTTP", async () => {
+it("a program that prints a URL instead of MCP messages gets a hint about HTTP", async () => {
   const error = await failure(
     connectMcp({
       transport: "stdio",
@@ -401,7 +404,7 @@ it("a program that prints a URL in place of an answer probably serves MCP over H
 });
 
 it.each(["setInterval(() => {}, 1e3)", "process.exit(1)"])(
-  "a program that is no MCP server is quoted if it does not start: %s",
+  "the error of a program that is no MCP server quotes its output: %s",
   async (then) => {
     const error = await failure(
       connectMcp({

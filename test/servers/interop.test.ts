@@ -1,4 +1,4 @@
-// Public MCP servers as their users run them: every transport of each, in its protocol era.
+// Public MCP servers as users run them: every transport of each server, in its protocol era.
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
@@ -123,7 +123,7 @@ describe.each(everythingWays)("server-everything over %s", checkEverything);
 describe.each(supergatewayWays)("server-everything over %s", needs("supergateway"), checkEverything);
 
 function checkEverything(_way: string, transport: string, open: () => Promise<McpConnection>): void {
-  it("lists, calls, reads, prompts, cancels", async () => {
+  it("lists, calls, reads, gets a prompt, cancels", async () => {
     const mcp = await open();
     expect(mcp.server).toMatchObject({ era: "legacy", transport });
     const tools = await mcp.listTools({ prefix: "every" });
@@ -149,7 +149,7 @@ function checkEverything(_way: string, transport: string, open: () => Promise<Mc
   });
 }
 
-it("server-everything announces a changed tool list, and asks what its caller can answer", async () => {
+it("server-everything announces a changed tool list, and sends requests that its client can answer", async () => {
   const asked: string[] = [];
   const mcp = await connect({
     transport: "stdio",
@@ -175,7 +175,7 @@ it("server-everything announces a changed tool list, and asks what its caller ca
   expect((await mcp.callTool("get-roots-list")).text).toContain("file:///somewhere");
 });
 
-it("server-filesystem: every result fits its outputSchema", async () => {
+it("server-filesystem: results match the outputSchema", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-fs-"));
   writeFileSync(join(folder, "note.txt"), "seven seas");
   const mcp = await stdio("@modelcontextprotocol/server-filesystem", [folder]);
@@ -187,7 +187,7 @@ it("server-filesystem: every result fits its outputSchema", async () => {
   expect((await mcp.callTool("read_text_file", { path: "/etc/passwd" })).isError).toBe(true);
 });
 
-it("server-memory keeps what it is told", async () => {
+it("server-memory stores entities and finds them", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "portolan-memory-")), "memory.json");
   const mcp = await stdio("@modelcontextprotocol/server-memory", [], { MEMORY_FILE_PATH: file });
   await mcp.callTool("create_entities", {
@@ -196,13 +196,13 @@ it("server-memory keeps what it is told", async () => {
   expect((await mcp.callTool("search_nodes", { query: "Ada" })).text).toContain("counts");
 });
 
-it("server-github speaks the oldest revision", async () => {
+it("server-github uses the oldest revision", async () => {
   const mcp = await stdio("@modelcontextprotocol/server-github");
   expect(mcp.server.revision).toBe("2024-11-05");
   expect(await mcp.listTools()).toHaveLength(26);
 });
 
-it("server-budget-allocator keeps what the Apps extension needs", async () => {
+it("server-budget-allocator keeps the fields of the Apps extension", async () => {
   const mcp = await stdio("@modelcontextprotocol/server-budget-allocator", ["--stdio"]);
   const [tool] = await mcp.listToolDefinitions();
   const meta = tool?._meta as { ui: { resourceUri: string } } | undefined;
@@ -220,7 +220,7 @@ describe.each([
     () => http("@upstash/context7-mcp", (port) => ["--transport", "http", "--port", String(port)], "/mcp"),
   ],
 ] as const)("context7 over %s", (transport, open) => {
-  it("is spoken to in the modern era", async () => {
+  it("is used in the modern era", async () => {
     const mcp = await open();
     expect(mcp.server).toMatchObject({ era: "modern", revision: "2026-07-28", transport });
     const tools = await mcp.listTools();
@@ -241,7 +241,7 @@ describe.each([
   });
 });
 
-it("shadcn over stdio is spoken to in the modern era", needs("shadcn"), async () => {
+it("shadcn over stdio is used in the modern era", needs("shadcn"), async () => {
   const mcp = await stdio("shadcn", ["mcp"]);
   expect(mcp.server).toMatchObject({ era: "modern", transport: "stdio" });
   const tools = await mcp.listTools();

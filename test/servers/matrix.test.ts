@@ -5,7 +5,7 @@ import type { ElicitRequest } from "../../src/index.ts";
 import { connectFixture, failure, MATRIX, nextEvent, serverStats, until } from "../helpers/connect.ts";
 
 describe.each(MATRIX)("%s, %s server", (way, era) => {
-  it("says what it talks to", async () => {
+  it("has the name, era, revision and capabilities of the server", async () => {
     const mcp = await connectFixture(way, era);
     expect(mcp.server).toMatchObject({
       name: "fixture",
@@ -32,7 +32,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     ).toHaveLength(50);
   });
 
-  it("keeps everything of a result, also what it does not know", async () => {
+  it("keeps all fields of a result, also unknown ones", async () => {
     const mcp = await connectFixture(way, era);
     const result = await mcp.callTool("rich");
     expect(result.content?.map((block) => block.type)).toEqual([
@@ -49,7 +49,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect(JSON.parse(JSON.stringify(result))).not.toHaveProperty("text");
   });
 
-  it("reports what failed, and where", async () => {
+  it("reports failures with code, server and tool", async () => {
     const mcp = await connectFixture(way, era);
     const tools = await mcp.listTools();
     const failed = await failure(
@@ -83,7 +83,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect((await mcp.readResource("test://template/7/data")).contents[0]?.uri).toBe(
       "test://template/7/data",
     );
-    // A URI that a template covers: only the server knows what is wrong.
+    // A template matches this URI, so only the server can report the error.
     expect(await failure(mcp.readResource("test://template/7"))).toMatchObject({ code: "RPC_ERROR" });
     expect(await failure(mcp.readResource("test://static-texts"))).toMatchObject({
       ...{ code: "RESOURCE_NOT_FOUND", server: "fixture", data: { uri: "test://static-texts" } },
@@ -106,7 +106,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     ).toBeGreaterThan(0);
   });
 
-  it("passes progress on, and cancels at the server too", async () => {
+  it("passes progress notifications on, and cancels calls at the server too", async () => {
     const mcp = await connectFixture(way, era);
     const seen: number[] = [];
     await mcp.callTool("slow", { ms: 800, every: 30 }, { onProgress: ({ progress }) => seen.push(progress) });
@@ -125,7 +125,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     await until(async () => (await serverStats(mcp)).cancelled.length > 0);
   });
 
-  it("keeps a long call alive by progress, up to the hard limit", async () => {
+  it("keeps a long call alive as long as progress arrives, up to maxTimeoutMs", async () => {
     const mcp = await connectFixture(way, era);
     expect((await mcp.callTool("slow", { ms: 1_500, every: 40 }, { timeoutMs: 1_000 })).text).toBe(
       "done after 1500 ms",
@@ -140,14 +140,14 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     });
   });
 
-  it("hears of changed lists, and asks only then", async () => {
+  it("caches the tool list, and lists again only after a list_changed notification", async () => {
     const mcp = await connectFixture(way, era);
     const before = await mcp.listTools();
     await mcp.listTools();
     expect((await serverStats(mcp)).requests["tools/list"]).toBe(1);
     const changed = nextEvent(mcp, "toolsChanged");
     await until(async () => {
-      // Over HTTP the stream for news opens in its own time; a change before that is heard by nobody.
+      // Over HTTP, the notification stream opens later; notifications before that are lost.
       await mcp.callTool("change_tools");
       return Promise.race([
         changed.then(() => true),
@@ -157,7 +157,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect((await mcp.listTools()).length).toBeGreaterThan(before.length);
   });
 
-  it("hears of a resource that it subscribed to, until it unsubscribes", async () => {
+  it("gets updates of a resource from subscribe to unsubscribe", async () => {
     const mcp = await connectFixture(way, era);
     const updates: string[] = [];
     mcp.on("resourceUpdated", (uri) => updates.push(uri));
@@ -175,7 +175,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect(updates.length).toBe(heard);
   });
 
-  it("passes log messages of the wanted level", async () => {
+  it("passes log messages from the requested level on", async () => {
     const mcp = await connectFixture(way, era, { logLevel: "warning" });
     const messages: unknown[] = [];
     mcp.on("log", (message) => messages.push(message.data));
@@ -190,7 +190,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect((await mcp.callTool("log", { level: "debug", message: "small" })).text).toBe("emitted");
   });
 
-  it("lets the same handlers answer what the server asks", async () => {
+  it("answers all server requests with the same handlers", async () => {
     const asked: ElicitRequest[] = [];
     const mcp = await connectFixture(way, era, {
       handlers: {
@@ -231,7 +231,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect((await serverStats(mcp)).violations).toEqual([]);
   });
 
-  it("declines what nobody answers, in words that the server understands", async () => {
+  it("declines server requests without a handler, and the connection continues", async () => {
     const mcp = await connectFixture(way, era);
     if (era === "legacy") {
       expect((await mcp.callTool("ask_sample")).isError).toBe(true);
@@ -245,7 +245,7 @@ describe.each(MATRIX)("%s, %s server", (way, era) => {
     expect((await mcp.callTool("echo", { text: "still there" })).text).toBe("still there");
   });
 
-  it("closes for good, and twice without harm", async () => {
+  it("rejects all calls after close(), which may be called twice", async () => {
     const mcp = await connectFixture(way, era);
     const [tool] = await mcp.listTools();
     const hanging = failure(mcp.callTool("hang"));

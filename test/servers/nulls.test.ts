@@ -23,7 +23,7 @@ async function gateway(): Promise<{ url: URL; requestInit: RequestInit }> {
   };
 }
 
-/** Everything that both clients can do. */
+/** Uses all operations that both clients have. */
 async function useAll(client: ClientV1 | ClientV2): Promise<void> {
   const { tools } = await client.listTools(undefined, LIMIT);
   expect(tools.map(({ name }) => name)).toEqual(["hinted", "plain"]);
@@ -50,8 +50,8 @@ function onProgress(client: ClientV1 | ClientV2, heard: unknown[]): never[] {
   return (client instanceof ClientV1 ? [undefined, options] : [options]) as never[];
 }
 
-describe("null in optional fields", () => {
-  it("is accepted by SDK v1", async () => {
+describe("a server that writes null into optional fields", () => {
+  it("works with SDK v1 through the gateway", async () => {
     const { url, requestInit } = await gateway();
     const client = new ClientV1({ name: "v1", version: "1" }, { capabilities: { elicitation: {} } });
     const logged: unknown[] = [];
@@ -63,7 +63,7 @@ describe("null in optional fields", () => {
     expect(logged).toEqual([{ level: "info", logger: "nulls", data: "logged" }]);
   });
 
-  it("is accepted by SDK v2 in the modern era", async () => {
+  it("works with SDK v2 in the modern era through the gateway", async () => {
     const { url, requestInit } = await gateway();
     const client = new ClientV2(
       { name: "v2", version: "1" },

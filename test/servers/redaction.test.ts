@@ -1,4 +1,4 @@
-// Credentials of a definition do not come back in errors, whoever repeats them.
+// Credentials of a server config are redacted in errors, whoever repeats them.
 
 import { createServer } from "node:http";
 import { expect, it, onTestFinished } from "vitest";
@@ -6,7 +6,7 @@ import { connectMcp } from "../../src/index.ts";
 import { stdioCommand } from "../fixtures/processes.mjs";
 import { connectUrl, failure } from "../helpers/connect.ts";
 
-it("an error page that repeats the headers", async () => {
+it("an HTTP error page that repeats the request headers is redacted", async () => {
   const server = createServer((request, response) => {
     response.writeHead(500).end(`no luck: ${JSON.stringify(request.headers)}`);
   });
@@ -21,7 +21,7 @@ it("an error page that repeats the headers", async () => {
   expect(JSON.stringify(error) + error.stack).not.toContain("canary-1234567");
 });
 
-it("a server that prints its environment when it fails to start", async () => {
+it("the stderr of a server that prints its environment is redacted", async () => {
   const script = "console.error(JSON.stringify(process.env)); process.exit(1)";
   const env = { API_TOKEN: "canary-7654321", MODE: "plain-value" };
   const config = { transport: "stdio", command: process.execPath, args: ["-e", script], env } as const;
@@ -30,7 +30,7 @@ it("a server that prints its environment when it fails to start", async () => {
   expect(JSON.stringify(error)).not.toContain("canary-7654321");
 });
 
-it("secrets on the command line are not part of the server's name", async () => {
+it("secrets in the arguments of a server are not part of its name", async () => {
   const { command, args } = stdioCommand("--fault=exit-at-start");
   const error = await failure(
     connectMcp({ transport: "stdio", command, args: [...args, "--name=canary-1112223"] }),

@@ -26,38 +26,41 @@ const acknowledged = (id: number | undefined): object => ({
 
 const wait = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-describe("answers that are nearly right", () => {
-  it.each(["json", "stream"] as const)("null errors and null methods are none (%s)", async (how) => {
-    const { server, mcp } = await connectTo("legacy", {
-      "tools/call": ({ id, reply, stream, response, params }) => {
-        const other = params.name === "t" ? { error: null } : { method: null };
-        const answer = { id, ...other, result: { content: [] } };
-        if (how === "json") return reply(answer);
-        stream();
-        response.end(`id: 1\nretry: 1\n${event(answer)}`);
-      },
-      "tools/list": ({ json }) =>
-        json({ tools: [...TOOLS.tools, { name: "u", inputSchema: { type: "object" } }] }),
-    });
-    expect(await mcp.callTool("t")).toEqual({ content: [] });
-    expect(await mcp.callTool("u")).toEqual({ content: [] });
-    expect(mcp.stats().inFlight).toBe(0);
-    // An answer has come, so nothing is resumed.
-    await wait(300);
-    expect(server.seen.filter(({ headers }) => headers["last-event-id"] !== undefined)).toEqual([]);
-  });
+describe("almost valid answers", () => {
+  it.each(["json", "stream"] as const)(
+    "error: null and method: null in an answer are ignored (%s)",
+    async (how) => {
+      const { server, mcp } = await connectTo("legacy", {
+        "tools/call": ({ id, reply, stream, response, params }) => {
+          const other = params.name === "t" ? { error: null } : { method: null };
+          const answer = { id, ...other, result: { content: [] } };
+          if (how === "json") return reply(answer);
+          stream();
+          response.end(`id: 1\nretry: 1\n${event(answer)}`);
+        },
+        "tools/list": ({ json }) =>
+          json({ tools: [...TOOLS.tools, { name: "u", inputSchema: { type: "object" } }] }),
+      });
+      expect(await mcp.callTool("t")).toEqual({ content: [] });
+      expect(await mcp.callTool("u")).toEqual({ content: [] });
+      expect(mcp.stats().inFlight).toBe(0);
+      // The response has arrived, so the stream is not resumed.
+      await wait(300);
+      expect(server.seen.filter(({ headers }) => headers["last-event-id"] !== undefined)).toEqual([]);
+    },
+  );
 
   it("a null result is refused", async () => {
     const { mcp } = await connectTo("modern", { "tools/call": ({ json }) => json(null) });
     expect((await failure(mcp.callTool("t"))).code).toBe("PROTOCOL_ERROR");
   });
 
-  it.each([{}, { tools: { t: 1 } }])("%j is no list of tools", async (list) => {
+  it.each([{}, { tools: { t: 1 } }])("%j is refused as a list of tools", async (list) => {
     const { mcp } = await connectTo("modern", { "tools/list": ({ json }) => json(list) });
     expect((await failure(mcp.listTools())).code).toBe("PROTOCOL_ERROR");
   });
 
-  it.each([[{}], [[1]], [5], [true], [null], [""]])("the cursor %j ends a list", async (nextCursor) => {
+  it.each([[{}], [[1]], [5], [true], [null], [""]])("nextCursor %j ends a list", async (nextCursor) => {
     const { server, mcp } = await connectTo("modern", {
       "tools/list": ({ json }) => json({ ...TOOLS, nextCursor }),
     });
@@ -65,7 +68,7 @@ describe("answers that are nearly right", () => {
     expect(server.count("tools/list")).toBe(1);
   });
 
-  it("a result's own text stays what it is", async () => {
+  it('a field "text" of a result stays unchanged', async () => {
     const { mcp } = await connectTo("modern", {
       "tools/call": ({ json }) => json({ content: [{ type: "text", text: "said" }], text: "mine" }),
     });
@@ -87,7 +90,7 @@ describe("answers that are nearly right", () => {
     },
   );
 
-  it("what a server left null is not sent back to it", async () => {
+  it("fields that the server left null are not sent back", async () => {
     const rounds: object[] = [];
     const { mcp } = await connectTo("modern", {
       "tools/call": ({ json, params }) => {
@@ -102,7 +105,7 @@ describe("answers that are nearly right", () => {
   });
 
   it.each(["application/json", "text/event-stream"])(
-    "an encoded answer is named as such (%s)",
+    "the error of a compressed answer names the encoding (%s)",
     async (type) => {
       const { mcp } = await connectTo("modern", {
         "tools/call": ({ response, id }) => {
@@ -117,15 +120,15 @@ describe("answers that are nearly right", () => {
   );
 });
 
-describe("bodies in tiny pieces", () => {
-  it("an event is not searched again for every byte that is added to it", async () => {
+describe("bodies in very small chunks", () => {
+  it("an event of 50000 one-byte chunks is read in linear time", async () => {
     const { mcp } = await connectTo("modern", {
       "tools/call": ({ response, stream, id }) => {
         stream();
         response.write(
           `data: {"jsonrpc":"2.0","id":${id},"result":{"content":[],"x":"${"x".repeat(5_000_000)}`,
         );
-        // Chunks of HTTP by hand: one byte each.
+        // Raw HTTP chunks of one byte each.
         response.socket?.write("1\r\ny\r\n".repeat(50_000));
         response.end('"}}\n\n');
       },
@@ -134,7 +137,7 @@ describe("bodies in tiny pieces", () => {
     expect(x).toHaveLength(5_050_000);
   });
 
-  it("a body costs its bytes, not its pieces", async () => {
+  it("a body of millions of chunks uses little memory", async () => {
     const { mcp } = await connectTo("modern", {
       "tools/call": async ({ response, id }) => {
         response.writeHead(200, { "content-type": "application/json" }).flushHeaders();
@@ -154,7 +157,7 @@ describe("bodies in tiny pieces", () => {
     expect(peak - before).toBeLessThan(150_000_000);
   });
 
-  it("empty lines of data count towards the limit of an event", async () => {
+  it("empty data lines count towards the size limit of an event", async () => {
     const { mcp } = await connectTo(
       "modern",
       {
@@ -170,7 +173,7 @@ describe("bodies in tiny pieces", () => {
 });
 
 describe("legacy sessions", () => {
-  it("a tool that answers 400 in its own words is not run again", async () => {
+  it("a tool call that gets HTTP 400 with a plain text is not repeated", async () => {
     const { server, mcp } = await connectTo("legacy", {
       "tools/call": ({ response }) => response.writeHead(400).end("the backend said: bad amount"),
     });
@@ -179,7 +182,7 @@ describe("legacy sessions", () => {
     expect(server.count("initialize")).toBe(1);
   });
 
-  it("a 404 is a lost session, also when it carries an error for this very request", async () => {
+  it("HTTP 404 means a lost session, also with a JSON-RPC error for this request", async () => {
     const { server, mcp } = await connectTo("legacy", {
       "tools/call": ({ request, json, reply }) =>
         request.headers["mcp-session-id"] === "s1"
@@ -190,7 +193,7 @@ describe("legacy sessions", () => {
     expect(server.count("initialize")).toBe(2);
   });
 
-  it("subscribing and setting the log level open a lost session again", async () => {
+  it("subscribing and setting the log level open a new session if the session is lost", async () => {
     const server = await started(startHttpServer({ era: "legacy" }));
     const mcp = await connectUrl(server.url);
     server.forgetSessions();
@@ -200,7 +203,7 @@ describe("legacy sessions", () => {
     expect(server.stats.requests.initialize).toBe(3);
   });
 
-  it("closing ends calls that hang in a session which the server forgot", async () => {
+  it("closing ends calls that hang in a session that the server lost", async () => {
     const server = await started(startHttpServer({ era: "legacy" }));
     const mcp = await connectUrl(server.url);
     await mcp.listTools();
@@ -212,7 +215,7 @@ describe("legacy sessions", () => {
     expect((await hanging).code).toBe("CONNECTION_CLOSED");
   });
 
-  it("a session is what the answer to initialize names, and no other", async () => {
+  it("the session id comes from the answer to initialize only", async () => {
     const { server, mcp } = await connectTo("legacy", {
       "server/discover": ({ response, id }) => {
         response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "probe" });
@@ -230,14 +233,14 @@ describe("legacy sessions", () => {
     expect(new Set(sessions.slice(2).map(([, session]) => session))).toEqual(new Set(["s1"]));
   });
 
-  it("a server that never takes `initialized` does not hold the start for ever", async () => {
+  it("a server that never accepts `initialized` runs into the start timeout", async () => {
     const server = await serve("legacy", { "notifications/initialized": () => {} });
     const error = await failure(connectUrl(server.url, { limits: { startTimeoutMs: 300 } }));
     expect(error).toMatchObject({ code: "SERVER_START_FAILED", data: { startTimeoutMs: 300 } });
   });
 
   it.each(["0", "999999999", "99999999999999"])(
-    "a notification stream that ends at once is not opened in a loop (retry: %s)",
+    "a notification stream that ends at once is not reopened in a loop (retry: %s)",
     async (retry) => {
       const { server } = await connectTo("legacy", {
         GET: ({ response, stream }) => {
@@ -252,7 +255,7 @@ describe("legacy sessions", () => {
   );
 });
 
-it("a modern refusal of the version without an id never leads to initialize", async () => {
+it("an unsupported version in the modern era does not lead to initialize, also without an id", async () => {
   const data = { supported: ["2099-01-01"], requested: "2026-07-28" };
   const error = { code: -32022, message: "Unsupported protocol version", data };
   const server = await serve("modern", { "server/discover": ({ reply }) => reply({ id: null, error }, 400) });
@@ -260,8 +263,8 @@ it("a modern refusal of the version without an id never leads to initialize", as
   expect(server.seen.map(({ name }) => name)).toEqual(["server/discover"]);
 });
 
-describe("sockets", () => {
-  it("calls fail as BUSY when the server does not accept messages, and only then", async () => {
+describe("connections", () => {
+  it("calls fail as BUSY only while the server does not answer", async () => {
     let deaf = true;
     const { mcp } = await connectTo(
       "modern",
@@ -277,7 +280,7 @@ describe("sockets", () => {
     expect(await call()).toEqual({ content: [] });
   });
 
-  it("a storm of pings is answered on a bounded number of them", async () => {
+  it("two thousand pings of the server use a limited number of connections", async () => {
     let most = 0;
     const { server, mcp } = await connectTo("legacy", {
       answer: () => {},
@@ -296,7 +299,7 @@ describe("sockets", () => {
     expect(most).toBeLessThan(300);
   });
 
-  it("streams that a server leaves open after the answer are closed", async () => {
+  it("streams that the server leaves open after the answer are closed", async () => {
     let closed = 0;
     const { mcp } = await connectTo("modern", {
       "tools/call": ({ stream, response, id }) => {
@@ -311,7 +314,7 @@ describe("sockets", () => {
 
 describe("notifications", () => {
   it.each(["stdio", "http (json)", "websocket"] as const)(
-    "many may subscribe at once, and all are heard (%s)",
+    "several resources can be subscribed at once, and all updates arrive (%s)",
     async (way) => {
       const mcp = await connectFixture(way, "modern");
       const uris = [
@@ -329,14 +332,14 @@ describe("notifications", () => {
     8_000,
   );
 
-  it("a subscription does not wait for an older stream, and covers URIs that were added meanwhile", async () => {
+  it("concurrent subscriptions do not wait for an older stream, and the last stream covers all URIs", async () => {
     const listens: (string[] | undefined)[] = [];
     const { mcp } = await connectTo("modern", {
       "server/discover": ({ json }) => json(SUBSCRIBABLE),
       "subscriptions/listen": ({ stream, response, id, params }) => {
         listens.push((params.notifications as Filter).resourceSubscriptions);
         stream();
-        // The first is slow to be acknowledged.
+        // The first subscription is acknowledged late.
         setTimeout(() => response.write(event(acknowledged(id))), listens.length === 1 ? 300 : 0);
       },
     });
@@ -367,7 +370,7 @@ describe("notifications", () => {
     await changed;
   });
 
-  it("lists are fetched again when the notification stream was down", async () => {
+  it("lists are fetched again after the notification stream was interrupted", async () => {
     const server = await started(startHttpServer({ era: "modern", ttl: 3_600_000 }));
     const mcp = await connectUrl(server.url);
     const before = await mcp.listTools();
@@ -379,7 +382,7 @@ describe("notifications", () => {
 });
 
 describe("HTTP+SSE", () => {
-  /** Its event stream ends when `initialized` comes, in the connections of these numbers. */
+  /** A server whose event stream ends at `initialized`, for the connections with these numbers. */
   async function serveSse(dying: number[]): Promise<{ url: string; drop(): void }> {
     let connections = 0;
     let events: ServerResponse | undefined;
@@ -407,14 +410,14 @@ describe("HTTP+SSE", () => {
     return { url: server.url, drop: () => void events?.end() };
   }
 
-  it("a connection that dies while it is greeted is no connection", async () => {
+  it("a connection that breaks during the handshake fails the start", async () => {
     const { url } = await serveSse([1]);
     const error = await failure(connectMcp({ transport: "sse", url }));
     expect(error.code).toBe("SERVER_START_FAILED");
     expect(error.hint).not.toContain("may or may not have taken effect");
   });
 
-  it("one that dies while it is opened again fails the calls that wait, and is opened by a later call", async () => {
+  it("a reconnect that breaks fails the waiting calls, and a later call reconnects", async () => {
     const { url, drop } = await serveSse([2]);
     const mcp = await connectMcp({ transport: "sse", url });
     const lost = nextEvent(mcp, "stateChanged");
@@ -425,7 +428,7 @@ describe("HTTP+SSE", () => {
     await mcp.close();
   });
 
-  it("is not connected to when that was called off before", async () => {
+  it("sends no request if the signal is aborted before", async () => {
     const server = await serve("legacy", {});
     const connecting = connectMcp({ transport: "sse", url: server.url, signal: AbortSignal.abort() });
     expect((await failure(connecting)).code).toBe("CANCELLED");
@@ -434,7 +437,7 @@ describe("HTTP+SSE", () => {
 });
 
 describe("WebSocket", () => {
-  it("the signal that could call off connecting has no power over the connection", async () => {
+  it("the signal of connectMcp() does not affect the open connection", async () => {
     const server = await started(startWsServer({ era: "modern" }));
     const start = new AbortController();
     const mcp = await connectUrl(server.url, { signal: start.signal });
@@ -446,7 +449,7 @@ describe("WebSocket", () => {
     expect(states).toEqual([]);
   });
 
-  it("is closed as the protocol wants it", async () => {
+  it("is closed with code 1000", async () => {
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1", handleProtocols: () => "mcp" });
     await once(server, "listening");
     const closed = new Promise<number>((resolve) => {

@@ -1,4 +1,4 @@
-// Robustness: responses that are nearly right, races at the end of a connection, and limits at their edges.
+// Robustness: almost valid responses, races at the end of a connection, and extreme values of limits.
 
 import { spawn } from "node:child_process";
 import { getEventListeners, once } from "node:events";
@@ -20,13 +20,13 @@ interface Message {
   readonly params?: Record<string, unknown>;
 }
 
-/** What a child does with calls and answers. It is sent to the child as text, so it must stand by itself. */
+/** Behaviour of a child process for calls. The child gets it as text, so it must not use other variables. */
 type Behaviour = (
   send: (message: object) => void,
   fs: typeof import("node:fs"),
 ) => (message: Message) => void;
 
-/** A server in a process of its own that greets and lists one tool, `t`; the rest is its behaviour. */
+/** A server in its own process that completes the handshake and lists one tool, `t`; `Behaviour` does the rest. */
 function child(
   era: Era | { modernOnceExists: string },
   behaviour: Behaviour,
@@ -71,7 +71,7 @@ async function connectChild(
 
 const scratch = (name: string): string => join(mkdtempSync(join(tmpdir(), "portolan-robust-")), name);
 
-/** Whether a program of its own, with the built library at hand, comes to its end by itself. */
+/** Runs a program with the built library, and returns whether it ends by itself. */
 async function ends(program: string): Promise<boolean> {
   const library = JSON.stringify(new URL("../../dist/index.js", import.meta.url).href);
   const script = `import { connectMcp } from ${library};\n${program}`;
@@ -82,7 +82,7 @@ async function ends(program: string): Promise<boolean> {
   return code === 0;
 }
 
-/** The warnings that Node gives until the test ends. */
+/** The warnings that Node emits until the test ends. */
 function warnings(): string[] {
   const names: string[] = [];
   const hear = (warning: Error): void => void names.push(warning.name);
@@ -93,8 +93,8 @@ function warnings(): string[] {
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
-describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
-  it("takes a null error beside a result for no error", async () => {
+describe.each(ERAS)("almost valid answers (%s)", (era) => {
+  it("error: null beside a result is ignored", async () => {
     const mcp = await connectChild(
       child(
         era,
@@ -106,7 +106,7 @@ describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
     expect(await mcp.callTool("t")).toEqual({ content: [] });
   });
 
-  it("takes a null method for no method", async () => {
+  it("method: null in an answer is ignored", async () => {
     const mcp = await connectChild(
       child(
         era,
@@ -122,7 +122,7 @@ describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
     ["a null result", "null"],
     ["a result that is a list", "[]"],
     ["a result that is a word", '"fine"'],
-  ])("refuses %s", async (_name, result) => {
+  ])("%s is refused", async (_name, result) => {
     const server = child(
       era,
       (send) =>
@@ -134,7 +134,7 @@ describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
     expect((await failure(mcp.callTool("t"))).code).toBe("PROTOCOL_ERROR");
   });
 
-  it("hears notifications with null ids and null params", async () => {
+  it("notifications with null ids and null params are accepted", async () => {
     const mcp = await connectChild(
       child(era, (send) => ({ id }) => {
         send({ id: null, method: "notifications/tools/list_changed", params: null });
@@ -149,7 +149,7 @@ describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
     expect(heard).toEqual(["tools", 1]);
   });
 
-  it("measures image data of any shape in linear time", async () => {
+  it("the size of image data of any shape is computed in linear time", async () => {
     const mcp = await connectChild(
       child(era, (send) => ({ id }) => {
         const data = `${"=".repeat(4_000_000)}x`;
@@ -160,7 +160,7 @@ describe.each(ERAS)("answers that are nearly right (%s)", (era) => {
   });
 });
 
-it("probes a command again that was legacy once and is modern now", async () => {
+it("probes the era of a command again if a legacy server was updated to modern", async () => {
   const updated = scratch("updated");
   const server = child(
     { modernOnceExists: updated },
@@ -181,13 +181,13 @@ it("probes a command again that was legacy once and is modern now", async () => 
 });
 
 describe("starting and closing", () => {
-  /** Writes a byte per start, and dies of a call. */
+  /** Writes a byte for each start, and exits at the first call. */
   const counted: Behaviour = (_send, fs) => {
     fs.appendFileSync(process.env.STARTS as string, ".");
     return () => process.exit(3);
   };
 
-  it.each(ERAS)("starts no process when closed in the pause before a restart (%s)", async (era) => {
+  it.each(ERAS)("closing during the pause before a restart starts no process (%s)", async (era) => {
     const STARTS = scratch("starts");
     const mcp = await connectChild(child(era, counted), { env: { STARTS } });
     expect((await failure(mcp.callTool("t"))).code).toBe("SERVER_CRASHED");
@@ -197,7 +197,7 @@ describe("starting and closing", () => {
     expect(readFileSync(STARTS, "utf8")).toBe(".");
   });
 
-  it("starts no process when it is called off before", async () => {
+  it("starts no process if the signal is aborted before", async () => {
     const STARTS = scratch("starts");
     const connecting = connectChild(child("modern", counted), {
       env: { STARTS },
@@ -207,9 +207,9 @@ describe("starting and closing", () => {
     expect(existsSync(STARTS)).toBe(false);
   });
 
-  it("rejects at once when it is called off, and ends the process in the background", async () => {
+  it("rejects at once if the signal aborts, and ends the process in the background", async () => {
     const start = new AbortController();
-    // Answers nothing, and leaves only when it is killed.
+    // The server answers nothing, and ends only with SIGKILL.
     const script = `process.on("SIGTERM", () => {}); setInterval(() => {}, 1e6); console.error(process.pid)`;
     let pid = 0;
     const connecting = connectMcp({
@@ -224,7 +224,7 @@ describe("starting and closing", () => {
   it("a second close waits for the first", async () => {
     const mcp = await connectChild(
       child("modern", (send) => {
-        // Takes its time to leave.
+        // The server needs some time to end.
         process.stdin.on("end", () => setTimeout(() => {}, 300));
         return ({ id }) => send({ id, result: { content: [{ type: "text", text: String(process.pid) }] } });
       }),
@@ -240,25 +240,22 @@ describe("starting and closing", () => {
   });
 
   it.each([
-    ["dies", "auto", "process.exit(1)"],
+    ["exits", "auto", "process.exit(1)"],
     [
-      "refuses",
+      "refuses initialize",
       "legacy",
       `process.stdin.once("data", (text) => console.log(JSON.stringify({
         jsonrpc: "2.0", id: JSON.parse(text).id, error: { code: -32000, message: "no" } })))`,
     ],
-  ])(
-    "a server that %s at its start leaves nothing behind that keeps a program alive",
-    async (_how, era, script) => {
-      const limits = { probeTimeoutMs: 60_000 };
-      const config = { transport: "stdio", command: process.execPath, args: ["-e", script], era, limits };
-      expect(await ends(`await connectMcp(${JSON.stringify(config)}).catch(() => {});`)).toBe(true);
-    },
-  );
+  ])("a server that %s at its start does not keep the program alive", async (_how, era, script) => {
+    const limits = { probeTimeoutMs: 60_000 };
+    const config = { transport: "stdio", command: process.execPath, args: ["-e", script], era, limits };
+    expect(await ends(`await connectMcp(${JSON.stringify(config)}).catch(() => {});`)).toBe(true);
+  });
 });
 
-describe.each(ERAS)("a server request follows its call (%s)", (era) => {
-  /** A server whose `ask_form` asks somebody who never answers, and who sees the signal that ends the question. */
+describe.each(ERAS)("a server request during a call (%s)", (era) => {
+  /** A server whose `ask_form` sends a request that nobody answers; `asked` has the signal of this request. */
   async function askNobody(): Promise<{ mcp: McpConnection; asked: Promise<AbortSignal> }> {
     let tell: (signal: AbortSignal) => void = () => {};
     const asked = new Promise<AbortSignal>((resolve) => {
@@ -271,7 +268,7 @@ describe.each(ERAS)("a server request follows its call (%s)", (era) => {
     return { mcp: await connectStdio([`--era=${era}`], { handlers: { elicit } }), asked };
   }
 
-  it("ends when its call is cancelled", async () => {
+  it("is aborted when the call is cancelled", async () => {
     const { mcp, asked } = await askNobody();
     const caller = new AbortController();
     const call = failure(mcp.callTool("ask_form", {}, { signal: caller.signal }));
@@ -281,7 +278,7 @@ describe.each(ERAS)("a server request follows its call (%s)", (era) => {
     expect(question.aborted).toBe(true);
   });
 
-  it("does not keep a program alive when it is never answered", async () => {
+  it("does not keep the program alive when nobody answers it", async () => {
     const config = { transport: "stdio", ...stdioCommand(`--era=${era}`) };
     const program = `
       const caller = new AbortController();
@@ -292,7 +289,7 @@ describe.each(ERAS)("a server request follows its call (%s)", (era) => {
     expect(await ends(program)).toBe(true);
   });
 
-  it("ends when the connection is closed", async () => {
+  it("is aborted when the connection closes", async () => {
     const { mcp, asked } = await askNobody();
     const call = failure(mcp.callTool("ask_form"));
     const question = await asked;
@@ -301,7 +298,7 @@ describe.each(ERAS)("a server request follows its call (%s)", (era) => {
     expect(question.aborted).toBe(true);
   });
 
-  it("ends at the hard limit of its call", async () => {
+  it("is aborted at maxTimeoutMs of the call", async () => {
     const { mcp, asked } = await askNobody();
     const call = failure(mcp.callTool("ask_form", {}, { maxTimeoutMs: 300 }));
     const question = await asked;
@@ -312,7 +309,7 @@ describe.each(ERAS)("a server request follows its call (%s)", (era) => {
     expect(question.aborted).toBe(true);
   });
 
-  it("may take longer than the server may be silent", async () => {
+  it("may take longer than timeoutMs of the call", async () => {
     const elicit = async (): Promise<{ action: "accept"; content: { name: string } }> => {
       await new Promise((resolve) => setTimeout(resolve, 1_400));
       return { action: "accept", content: { name: "slow" } };
@@ -324,7 +321,7 @@ describe.each(ERAS)("a server request follows its call (%s)", (era) => {
 });
 
 describe("server requests", () => {
-  it("end with the last call that can have caused them, however many there are", async () => {
+  it("are aborted when the last call ends that can have caused them", async () => {
     const questions: AbortSignal[] = [];
     const mcp = await connectChild(
       child("legacy", (send) => () => {
@@ -370,7 +367,7 @@ describe("server requests", () => {
     expect((await failure(call)).code).toBe("TIMEOUT");
   });
 
-  it("a modern server that pushes a request is neither answered nor heard", async () => {
+  it("a request that a modern server pushes is declined, and no handler is called", async () => {
     let asked = 0;
     const mcp = await connectChild(
       child("modern", (send) => {
@@ -401,8 +398,8 @@ describe("server requests", () => {
   });
 });
 
-describe("limits at their edges", () => {
-  it.each(ERAS)("calls that time out together do not end a healthy process (%s)", async (era) => {
+describe("time limits and signals", () => {
+  it.each(ERAS)("several calls that time out together do not end a healthy process (%s)", async (era) => {
     const mcp = await connectStdio([`--era=${era}`]);
     const { pid } = await serverStats(mcp);
     const long = mcp.callTool("slow", { ms: 600, every: 60_000 });
@@ -412,19 +409,19 @@ describe("limits at their edges", () => {
     expect((await serverStats(mcp)).pid).toBe(pid);
   });
 
-  it.each([Infinity, 0])("a time limit of %d is none", async (ms) => {
+  it.each([Infinity, 0])("a time limit of %d means no limit", async (ms) => {
     const heard = warnings();
     const limits = { startTimeoutMs: ms, requestTimeoutMs: ms, maxRequestMs: ms };
     const mcp = await connectStdio(["--era=legacy"], { limits });
     expect((await mcp.callTool("slow", { ms: 50, every: 60_000 })).text).toContain("done");
     await failure(mcp.callTool("crash"));
-    // Waits for the restart, without a limit too.
+    // This request waits for the restart, also without a time limit.
     await mcp.ping();
     await turn();
     expect(heard).not.toContain("TimeoutOverflowWarning");
   });
 
-  it("an endless patience with the era probe is patience", async () => {
+  it("probeTimeoutMs: Infinity waits for the era probe without a limit", async () => {
     const heard = warnings();
     const limits = { probeTimeoutMs: Infinity };
     const mcp = await connectStdio(["--era=modern", "--fault=slow-start:300"], { limits });
@@ -434,42 +431,39 @@ describe("limits at their edges", () => {
     expect(heard).not.toContain("TimeoutOverflowWarning");
   });
 
-  it.each(["stdio", "http (json)"] as const)("many calls may share a signal (%s)", async (way) => {
-    const heard = warnings();
-    const mcp = await connectFixture(way, "modern");
-    await mcp.listTools();
-    const { signal } = new AbortController();
-    await Promise.all(Array.from({ length: 64 }, () => mcp.callTool("echo", { text: "x" }, { signal })));
-    await turn();
-    expect(heard).not.toContain("MaxListenersExceededWarning");
-    expect(getEventListeners(signal, "abort")).toHaveLength(0);
-  });
+  it.each(["stdio", "http (json)"] as const)(
+    "many calls can share a signal without a warning of Node (%s)",
+    async (way) => {
+      const heard = warnings();
+      const mcp = await connectFixture(way, "modern");
+      await mcp.listTools();
+      const { signal } = new AbortController();
+      await Promise.all(Array.from({ length: 64 }, () => mcp.callTool("echo", { text: "x" }, { signal })));
+      await turn();
+      expect(heard).not.toContain("MaxListenersExceededWarning");
+      expect(getEventListeners(signal, "abort")).toHaveLength(0);
+    },
+  );
 });
 
 it.each([
   ["headers that are null", { transport: "http", url: "http://127.0.0.1:1/", headers: null }],
   ["a header beyond Latin-1", { transport: "websocket", url: "ws://127.0.0.1:1/", headers: { a: "€" } }],
-  [
-    "a transport by the name of what every object has",
-    { transport: "constructor", url: "http://127.0.0.1:1/" },
-  ],
+  ["a transport named constructor", { transport: "constructor", url: "http://127.0.0.1:1/" }],
   ["a WebSocket URL with a fragment", { transport: "websocket", url: "ws://127.0.0.1:1/#x" }],
-  ["a signal that is none", { transport: "http", url: "http://127.0.0.1:1/", signal: 5 }],
-  ["a name that is none", { transport: "stdio", command: "x", name: 5 }],
-  [
-    "a limit by the name of what every object has",
-    { transport: "stdio", command: "x", limits: { toString: 5 } },
-  ],
+  ["a signal that is a number", { transport: "http", url: "http://127.0.0.1:1/", signal: 5 }],
+  ["a name that is a number", { transport: "stdio", command: "x", name: 5 }],
+  ["a limit named toString", { transport: "stdio", command: "x", limits: { toString: 5 } }],
 ])("a configuration with %s is CONFIG_INVALID", async (_name, config) => {
   expect((await failure(connectMcp(config as unknown as McpConfig))).code).toBe("CONFIG_INVALID");
 });
 
-it("credentials in a URL may hold a bare percent sign", async () => {
+it("credentials in a URL may contain a bare percent sign", async () => {
   const error = await failure(connectMcp({ transport: "http", url: "http://user:100%@127.0.0.1:1/" }));
   expect(error.code).toBe("SERVER_START_FAILED");
 });
 
-it("a listener for diagnostics that throws is a warning of Node, and affects nothing else", async () => {
+it("an exception in onDiagnostic is a warning of Node, and affects nothing else", async () => {
   const warnings: string[] = [];
   const listen = ({ message }: Error): void => void warnings.push(message);
   process.on("warning", listen);
@@ -486,7 +480,7 @@ it("a listener for diagnostics that throws is a warning of Node, and affects not
     .toContain('The function "onDiagnostic" of your program failed: broken listener');
 });
 
-it("a server may speak before the handshake is over, and one that only echoes is refused", async () => {
+it("a server may send a ping before the handshake; a program that echoes its input is refused", async () => {
   const early = 'console.log(JSON.stringify({jsonrpc:"2.0",id:"p1",method:"ping"}));';
   const script = `${early} process.stdin.on("data", () => process.exit(4));`;
   const config = { transport: "stdio", command: process.execPath, args: ["-e", script] } as const;

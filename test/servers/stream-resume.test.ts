@@ -4,8 +4,8 @@ import { describe, expect, it } from "vitest";
 import { failure } from "../helpers/connect.ts";
 import { connectTo } from "../helpers/http.ts";
 
-describe("a stream that is continued", () => {
-  /** Ends its stream after every event, and has no more than these. The fifteenth is the answer, in a list as some servers write it. */
+describe("a stream that the server ends early", () => {
+  /** Ends its stream after every event, up to the event `last`. The 15th event is the response, as a batch. */
   const inPieces = (last: number): Parameters<typeof connectTo>[1] => {
     let call: number | undefined;
     return {
@@ -26,14 +26,14 @@ describe("a stream that is continued", () => {
     };
   };
 
-  it("may end as often as it likes, as long as there is something new", async () => {
+  it("is resumed again and again as long as each stream brings a new event", async () => {
     const { mcp, server } = await connectTo("legacy", inPieces(15));
     expect(await mcp.callTool("t")).toEqual({ content: [] });
     expect(server.seen.filter(({ headers }) => headers["last-event-id"] !== undefined)).toHaveLength(14);
     expect(mcp.stats()).toMatchObject({ inFlight: 0, noise: 0 });
   });
 
-  it("is given up when nothing new comes", async () => {
+  it("fails its call as CONNECTION_LOST after several streams without a new event", async () => {
     const { mcp, server } = await connectTo("legacy", inPieces(3));
     expect((await failure(mcp.callTool("t"))).code).toBe("CONNECTION_LOST");
     expect(server.seen.filter(({ headers }) => headers["last-event-id"] !== undefined)).toHaveLength(12);

@@ -50,7 +50,7 @@ it("shows calls by time, caller and outcome, and verifies the log", async () => 
   expect(changed.out).toContain("calls.jsonl:4: it was changed: its hash does not match");
 });
 
-it("an error of the gateway has the id that its call has in the records, and --id finds the call", async () => {
+it("an error of the gateway has the id of its call in the log, and --id finds the call", async () => {
   const { url, gateway } = await openTestGateway([
     { alias: "one", endpoint: { transport: "stdio", ...stdioCommand("--era=modern") } },
   ]);
@@ -101,7 +101,7 @@ it("shows how long a call waited for approval", async () => {
   ]);
 });
 
-it("reports wrong options all at once, and a conflict of options", async () => {
+it("reports all wrong options at once, and conflicting options", async () => {
   const { folder } = await workspaceWithLog();
   const wrong = await portolan([
     "audit",

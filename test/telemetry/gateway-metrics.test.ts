@@ -94,7 +94,7 @@ it("counts refused calls by decision and by the key of the rule, also those of t
   await use({ deny: { tools: ["mcp_main_give", "mcp_main_fail"] } });
   await call("mcp_main_give");
   await call("mcp_main_fail");
-  // A tool that no server has is refused by no rule.
+  // A call of a tool that no server has is not refused by a rule.
   await call("mcp_main_missing");
   await use({ allow: { tools: ["mcp_main_echo"] } });
   await call("mcp_main_fail");
@@ -107,7 +107,7 @@ it("counts refused calls by decision and by the key of the rule, also those of t
   ]);
 });
 
-it("the duration of a call has no part of the time in which it waited for approval", async () => {
+it("the duration of a call does not include the time in which it waited for approval", async () => {
   const { gateway, url, metric } = await serve();
   const records: CallRecord[] = [];
   gateway.calls.add({ ended: (record) => void records.push(record) });

@@ -83,7 +83,7 @@ const PAIRS = (["modern", "legacy"] as const).flatMap((front) =>
 );
 
 describe.each(PAIRS)("a $front client and a $back server", ({ front, back }) => {
-  it("gives spans in one trace, from the client's span to the context that the server gets", async () => {
+  it("have spans in one trace, from the client's span to the traceparent that the server gets", async () => {
     const { url, spans } = await observed([stdioServer("one", [`--era=${back}`])]);
     const client = await openClient(front, url);
     const params = { name: "mcp_one_echo", arguments: { text: "private" }, _meta: { traceparent: PARENT } };
@@ -132,7 +132,7 @@ describe.each(PAIRS)("a $front client and a $back server", ({ front, back }) => 
   });
 });
 
-it("links the context of the HTTP request, and begins a new trace without a context in the message", async () => {
+it("the traceparent header becomes a link if the message has none, and a new trace begins", async () => {
   const { url, spans } = await observed([stdioServer("one", [])]);
   const client = new RawModern(url, { token: TOKEN });
   await client
@@ -144,7 +144,7 @@ it("links the context of the HTTP request, and begins a new trace without a cont
   expect(server?.traceId).not.toBe(HTTP_TRACE);
 });
 
-it("follows the rules about errors: a fault of the client is no error of the server span", async () => {
+it("an error of the client does not set error.type of the server span, a tool error does", async () => {
   const { url, spans, metrics } = await observed([stdioServer("one", [])]);
   const client = new RawModern(url, { token: TOKEN });
   await client.tool("mcp_one_fail");
@@ -169,11 +169,11 @@ it("follows the rules about errors: a fault of the client is no error of the ser
     expect(status.code).toBe(0);
   }
   expect(of("server", "resources/read")?.attributes).toMatchObject({ "mcp.resource.uri": "test://nothing" });
-  // A client that invents names does not fill the memory of the gateway or of Prometheus.
+  // Unknown names of a client do not become labels, which would fill the memory of Prometheus.
   expect((await metrics()).text).not.toContain("no_such_tool");
 });
 
-it("shows arguments and results only if the settings ask for it, without secrets", async () => {
+it("spans have arguments and results only if the settings enable them, without secrets", async () => {
   const { url, spans, gateway } = await observed([stdioServer("one", [])], {
     arguments: true,
     results: true,
@@ -187,7 +187,7 @@ it("shows arguments and results only if the settings ask for it, without secrets
   expect(JSON.stringify(server?.attributes)).not.toContain("hush");
 });
 
-it("records a call that asks its client as two requests, and the server's part once", async () => {
+it("a call with a server request is two requests of the client and one request to the server", async () => {
   const runs = runsFile();
   const { url, spans, folders, gateway } = await observed([
     stdioServer("one", ["--era=legacy", `--runs=${runs.file}`]),
@@ -207,7 +207,7 @@ it("records a call that asks its client as two requests, and the server's part o
   expect(calls[0]?.digest).toBe(calls[1]?.digest);
 });
 
-it("metrics, traces, audit log and the calls of a load agree", async () => {
+it("metrics, traces and audit log have the same numbers after many calls", async () => {
   const http = await started(startHttpServer({ era: "legacy" }));
   const callers = [{ name: "agent", token: "token-of-the-agent-1234" }];
   const { url, spans, receiver, metrics, folders, gateway } = await observed(
@@ -240,7 +240,7 @@ it("metrics, traces, audit log and the calls of a load agree", async () => {
   const byToolAndError = ({ attributes }: { attributes: Readonly<Record<string, unknown>> }): string =>
     `${String(attributes["gen_ai.tool.name"])} ${String(attributes["error.type"])}`;
 
-  // Towards clients.
+  // Requests of clients.
   const expected = {
     "mcp_one_echo undefined": each,
     "mcp_two_echo undefined": each,
@@ -260,7 +260,7 @@ it("metrics, traces, audit log and the calls of a load agree", async () => {
     "undefined undefined": each,
   });
 
-  // Towards servers.
+  // Requests to servers.
   const expectedClient = {
     "echo undefined": 2 * each,
     "fail tool_error": 2 * each,
@@ -336,7 +336,7 @@ it("metrics, traces, audit log and the calls of a load agree", async () => {
 });
 
 describe("/metrics", () => {
-  it("is there only if the settings ask for it, and only for those who may read it", async () => {
+  it("exists only if the settings enable it, and only for permitted callers", async () => {
     const callers = [{ name: "agent", token: "token-of-the-agent-1234" }];
     const { metrics, folders, gateway } = await observed([stdioServer("one", [])], {}, { callers });
     expect((await metrics()).status).toBe(200);
@@ -350,7 +350,7 @@ describe("/metrics", () => {
     const log = readFileSync(join(folders.log, "calls.jsonl"), "utf8");
     expect(log).toContain('"type":"gateway.refused"');
     expect(log).not.toContain("wrong-token");
-    // A refused caller whose token is right is named.
+    // A refusal of a caller with a valid token has the name of the caller.
     const refusals = log.split("\n").filter((line) => line.includes('"FORBIDDEN"'));
     expect(refusals.map((line) => JSON.parse(line) as object)).toMatchObject([
       { type: "gateway.refused", caller: "agent", path: "/metrics" },
@@ -361,7 +361,7 @@ describe("/metrics", () => {
     expect(off.gateway.calls.active).toBe(false);
   });
 
-  it("counts the restarts of a server as its health does, also after a restart by hand", async () => {
+  it("counts the restarts of a server like its health, without restarts by hand", async () => {
     const one = stdioServer("one", []);
     const { metrics, gateway } = await observed([one]);
     const crashed = new Promise<void>((resolve) => {
@@ -384,7 +384,7 @@ describe("/metrics", () => {
   });
 });
 
-it("a receiver that is away changes nothing for clients", async () => {
+it("an unreachable receiver does not affect clients", async () => {
   const { url, gateway } = await openTestGateway([stdioServer("one", [])], {
     telemetry: { endpoint: "http://127.0.0.1:1" },
   });
@@ -394,7 +394,7 @@ it("a receiver that is away changes nothing for clients", async () => {
   await gateway.close();
 });
 
-it("an approved call runs after its decision is on the disk", async () => {
+it("an approved call runs only after its decision is written to the audit log", async () => {
   const { gateway, folders } = await observed([stdioServer("one", [])]);
   const { calls } = gateway;
   const observation = calls.begin({
@@ -412,7 +412,7 @@ it("an approved call runs after its decision is on the disk", async () => {
   });
 });
 
-it("the audit log and the events show refusals: wrong tokens, exceeded limits, and hidden tools", async () => {
+it("audit log and events contain refusals: wrong tokens, exceeded limits, hidden tools", async () => {
   const token = "token-of-the-agent-1234";
   const { url, gateway, folders } = await observed(
     [stdioServer("one", []), stdioServer("two", [])],

@@ -12,7 +12,7 @@ const CANARY = "cnry-8d5c-4e1f-control";
 /** Methods that end the session or the gateway, or hand over the socket. */
 const OTHERS: ReadonlySet<string> = new Set(["hello", "client", "stop", "consoleLink"]);
 
-it("answers every method without the values of secrets in arguments and environment", async () => {
+it("every method of the control socket answers without the values of secrets", async () => {
   vi.stubEnv("CONTROL_CANARY", CANARY);
   onTestFinished(() => void vi.unstubAllEnvs());
   const { command, args } = stdioCommand("--era=modern");

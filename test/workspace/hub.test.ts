@@ -25,7 +25,7 @@ function declare(
       transport: "stdio",
       command: command ?? started.command,
       args: command === undefined ? started.args : [],
-      // The alias in the environment keeps servers apart that would otherwise be one.
+      // The alias in the environment prevents that servers share one process.
       env: env ?? { ALIAS: alias },
     },
     ...rest,
@@ -60,8 +60,8 @@ const names = async (connection: Connection): Promise<string[]> =>
   (await connection.listTools()).map((tool) => tool.name);
 const once = (): string => `--once=${join(temporary(), "claimed")}`;
 
-describe("names", () => {
-  it("are made of alias and tool, sorted, and lead back to the right server", async () => {
+describe("names of tools", () => {
+  it("consist of alias and tool, are sorted, and lead to the right server", async () => {
     const { connection, begin } = await setUp([declare("two"), declare("one", { flags: ["--era=legacy"] })]);
     await begin();
     const list = await names(connection);
@@ -74,7 +74,7 @@ describe("names", () => {
     });
   });
 
-  it("follow the template, the prefix and the filters", async () => {
+  it("follow the naming template, the description prefix and the filters", async () => {
     const servers = [
       declare("one", { allowTools: ["e*", "add"], blockTools: ["end_*"], descriptionPrefix: true }),
     ];
@@ -86,7 +86,7 @@ describe("names", () => {
     expect(tools[1]?.annotations).toMatchObject({ readOnlyHint: true });
   });
 
-  it("that would fall together are dropped loudly, both of them", async () => {
+  it("that would be equal are both dropped, with a diagnostic", async () => {
     const diagnostics: string[] = [];
     const { connection, begin, hub } = await setUp([declare("a"), declare("a_b")], {
       naming: "mcp_{alias}_{tool}",
@@ -104,7 +104,7 @@ describe("names", () => {
     expect(diagnostics.join("\n")).toContain("NAME_AMBIGUOUS");
   });
 
-  it("are the same bytes between runs and across an outage", async () => {
+  it("and definitions are identical after a crash and in the next run", async () => {
     const folder = temporary();
     const servers = [declare("one"), declare("two", { flags: ["--era=legacy"] })];
     const first = await setUp(servers, { snapshots: folder });
@@ -124,14 +124,14 @@ describe("names", () => {
 });
 
 describe("lifecycle", () => {
-  it("a failing server is skipped and reported, the others work, and it keeps being tried", async () => {
+  it("a failing server is reported and retried, and the others work", async () => {
     const { connection, begin, members, events } = await setUp([
       declare("good"),
       declare("late", { flags: ["--era=modern", "--fault=exit-at-start", once()] }),
       declare("gone", { command: "no-such-program-here" }),
     ]);
     await begin();
-    // On a busy machine the next try may have begun: then the state is starting again.
+    // On a busy machine, the next attempt may have begun: then the state is starting again.
     const [good, late, gone] = members.map((member) => member.state);
     expect(good).toBe("ready");
     expect(["failed", "starting"]).toContain(late);
@@ -150,7 +150,7 @@ describe("lifecycle", () => {
     ).toBe(true);
   });
 
-  it("F2: a call to a server that does not start fails at once, with the reason", async () => {
+  it("F2: a call to a server that cannot start fails at once, with the reason", async () => {
     const folder = temporary();
     const healthy = await setUp([declare("loop")], { snapshots: folder });
     await healthy.begin();
@@ -185,14 +185,14 @@ describe("lifecycle", () => {
     await begin();
     expect(members[0]?.state).toBe("idle");
     expect((await connection.callTool("mcp_lazy_echo", { text: "up" })).text).toBe("up");
-    // The call may be answered before the lists have arrived, with which the server is ready.
+    // The call may be answered before the lists arrive, which make the server ready.
     await until(() => members[0]?.state === "idle");
     expect(events.map(({ type }) => type)).toContain("mcp.server_ready");
     await until(() => events.some((event) => event.type === "mcp.server_stopped"));
     expect((await connection.callTool("mcp_lazy_echo", { text: "again" })).text).toBe("again");
   });
 
-  it("a call that comes while an idle server is being stopped gets a process of its own", async () => {
+  it("a call that arrives while an idle server stops gets a new process", async () => {
     const { begin, connection, members, events } = await setUp([
       declare("slow", { flags: ["--era=modern", "--fault=stubborn"], idleStopMs: 100 }),
     ]);
@@ -210,7 +210,7 @@ describe("lifecycle", () => {
     expect((await ended).code).toBe("CANCELLED");
   });
 
-  it("a crash is a failed call, a restart, and nothing to the others", async () => {
+  it("a crash fails its call and restarts the server, and other servers are not affected", async () => {
     const { begin, connection, events } = await setUp([declare("one"), declare("two")]);
     await begin();
     const other = connection.callTool("mcp_two_slow", { ms: 300 });
@@ -222,7 +222,7 @@ describe("lifecycle", () => {
     );
   });
 
-  it("one slow and one dead server do not delay the list of the others", async () => {
+  it("a slow and a dead server do not delay the tools of the others", async () => {
     const { begin, connection, members } = await setUp([
       declare("fast"),
       declare("slow", { flags: ["--fault=slow-start:60000"] }),
@@ -264,7 +264,7 @@ describe("lifecycle", () => {
       });
   });
 
-  it("one process serves all users of the same definition", async () => {
+  it("servers with the same definition share one process", async () => {
     const same = { flags: ["--era=modern"], env: { SAME: "1" } };
     const { begin, connection } = await setUp([
       declare("one", same),
@@ -282,8 +282,8 @@ describe("lifecycle", () => {
   });
 });
 
-describe("a member that takes the place of another for the same server", () => {
-  it("counts no restart twice", async () => {
+describe("a member that replaces another one for the same server", () => {
+  it("continues the count of restarts without counting one twice", async () => {
     const { begin, connection, members, member, hub } = await setUp([declare("one")]);
     await begin();
     const [old] = members;
@@ -312,7 +312,7 @@ describe("a member that takes the place of another for the same server", () => {
     expect((await connection.callTool("mcp_one_log", { level: "info" })).text).toBe("suppressed");
   });
 
-  it("says nothing for a server that is disabled now", async () => {
+  it("removes the instructions of a server that is disabled now", async () => {
     const flags = ["--era=modern", "--instructions=Ask me first."];
     const { begin, members, member, hub } = await setUp([declare("one", { flags }), declare("two")]);
     await begin();
@@ -324,8 +324,8 @@ describe("a member that takes the place of another for the same server", () => {
   });
 });
 
-describe("changes", () => {
-  it("are diffed and announced once", async () => {
+describe("changes of tools", () => {
+  it("cause one event with the difference", async () => {
     const { begin, connection, events } = await setUp([declare("one")]);
     await begin();
     await new Promise((resolve) => setImmediate(resolve));
@@ -345,7 +345,7 @@ describe("changes", () => {
     );
   });
 
-  it("F15: ten thousand notifications lead to few refreshes", async () => {
+  it("F15: ten thousand notifications cause few requests for the list", async () => {
     const { begin, connection, hub } = await setUp([
       declare("one", { flags: ["--era=legacy", "--fault=list-storm:10000"] }),
     ]);
@@ -361,7 +361,7 @@ describe("changes", () => {
 });
 
 describe("resources and prompts", () => {
-  it("are offered as they are, and as tools when wanted", async () => {
+  it("are offered, and also as tools if the config enables it", async () => {
     const { begin, connection } = await setUp([declare("one", { resourceTools: true, promptTools: true })]);
     await begin();
     expect((await connection.listResources()).map((resource) => resource.uri)).toContain(
@@ -389,7 +389,7 @@ describe("resources and prompts", () => {
   });
 });
 
-it("a missing secret stops only the server that needs it, and is named", async () => {
+it("a missing secret blocks only the server that needs it, and the error names the secret", async () => {
   const { begin, connection, members } = await setUp([
     declare("plain"),
     declare("secret", { env: { TOKEN: "${PORTOLAN_TEST_NOT_SET}" } }),
@@ -401,7 +401,7 @@ it("a missing secret stops only the server that needs it, and is named", async (
   expect(await names(connection)).toContain("mcp_plain_echo");
 });
 
-it("a lazy server that is known from before is blocked all the same when its secret is missing", async () => {
+it("a lazy server with cached tools is blocked too if its secret is missing", async () => {
   const folder = temporary();
   process.env.PORTOLAN_TEST_LAZY = "set";
   const server = declare("lazy", { start: "lazy", env: { TOKEN: "${PORTOLAN_TEST_LAZY}" } });

@@ -11,7 +11,7 @@ import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 import { declare, isRunning, open, stdio, temporary } from "../helpers/workspace.ts";
 
-test("a changed environment starts a new process while the old one serves: no call fails, and subscriptions stay", async () => {
+test("a changed environment starts a new process while the old one serves, without failed calls", async () => {
   const server = (run: string): ReturnType<typeof stdio> => stdio("one", undefined, { env: { RUN: run } });
   const folder = declare([server("0")]);
   const { workspace, pid, events } = await open(folder, { watchFiles: true });
@@ -39,7 +39,7 @@ test("a changed environment starts a new process while the old one serves: no ca
   await workspace.callTool("one.touch_resource", { uri: "test://static-text" });
   await until(() => updates.includes("test://static-text"));
   expect(events.filter(({ type }) => type === "mcp.server_stopped")).toEqual([]);
-  // What cannot be used after a change is part of its report.
+  // The event of a reload has the servers that failed.
   declare([server("2"), { ...server("3"), alias: "two", command: "no-such-program-here" }], {}, folder);
   await until(() => events.some((event) => event.type === "mcp.config_reloaded" && event.failed.length > 0));
   const reloads = events.filter(({ type }) => type === "mcp.config_reloaded");
@@ -48,7 +48,7 @@ test("a changed environment starts a new process while the old one serves: no ca
     { added: [], changed: ["one"], removed: [], failed: [] },
   ]);
   expect(reloads.at(-1)).toMatchObject({ added: ["two"], changed: [], failed: [{ server: "two" }] });
-  // An error of a file has its place.
+  // An error in a file has its line.
   const file = join(folder, "manifest.yaml");
   writeFileSync(file, "config:\n  servers: 5\n");
   await until(() =>
@@ -58,7 +58,7 @@ test("a changed environment starts a new process while the old one serves: no ca
   expect(problems).toEqual([expect.stringContaining(`${file}:2: `)]);
 });
 
-test("the tools of a server whose config changed while it ran are known at the next start", async () => {
+test("the tools of a server whose config changed at run time are cached for the next start", async () => {
   const snapshots = temporary();
   const server = (run: string): ReturnType<typeof stdio> => stdio("one", undefined, { env: { RUN: run } });
   const folder = declare([server("0")]);
@@ -74,7 +74,7 @@ test("the tools of a server whose config changed while it ran are known at the n
   expect(next.workspace.health()).toMatchObject([{ state: "idle", tools }]);
 });
 
-test("calls of a server that a person stopped say so until it is started again", async () => {
+test("calls of a server that a person stopped fail with this reason until it is started again", async () => {
   const workspace = await openWorkspaceHub(declare([stdio("one")]), { snapshots: false, watchFiles: false });
   onTestFinished(() => workspace.close());
   await workspace.settled();
@@ -96,7 +96,7 @@ test("calls of a server that a person stopped say so until it is started again",
   await call("mcp_one_stats");
 });
 
-test("the health of a failing server says since when it fails, however often it is started again", async () => {
+test("`since` in the health of a failing server stays the same over further attempts", async () => {
   const folder = declare([{ ...stdio("one"), command: "false", args: [] }]);
   const { workspace, events } = await open(folder);
   const failed = (): number => events.filter(({ type }) => type === "mcp.server_failed").length;
@@ -107,10 +107,10 @@ test("the health of a failing server says since when it fails, however often it 
   expect(since()).toBe(first);
 });
 
-test("a process that cannot run twice is started when the old one has gone", async () => {
+test("a process that cannot run twice is started after the old one has ended", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-lock-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-  // It holds a lock for as long as it runs, and does not start without it.
+  // The program has a lock while it runs, and does not start without the lock.
   const program = `
     const { mkdirSync, rmdirSync } = require("node:fs");
     const lock = ${JSON.stringify(join(folder, "lock"))};
@@ -140,7 +140,7 @@ test("a process that cannot run twice is started when the old one has gone", asy
   await until(async () => (await run()) === "second");
 });
 
-/** Answers `who` with its name. Its program is a file of its own, so that it can be removed. */
+/** Answers `who` with its name. The program is a separate file, so that the test can remove it. */
 const DRIVER_PROGRAM = `
 const send = (id, result) => console.log(JSON.stringify({ jsonrpc: "2.0", id, result }));
 require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
@@ -228,7 +228,7 @@ test("a contracts handle serves after a driver was edited, and after its server 
   expect(contracts.status()).toMatchObject([{ id: "a-mcp", server: "verified" }]);
 });
 
-test("when the preferred driver's server is killed and its program is gone, the very next call reaches the other driver", async () => {
+test("if the preferred driver's server is killed and its program is gone, the next call uses the other driver", async () => {
   const { folder, driver, program } = drivers();
   driver("a");
   driver("b");
@@ -237,11 +237,11 @@ test("when the preferred driver's server is killed and its program is gone, the 
   expect(name).toBe("a");
   rmSync(program("a"));
   process.kill(pid, "SIGKILL");
-  // A call that is sent before the end of the process is noticed may have run, and does not move.
+  // A call that was sent before Portolan noticed the end of the process may have run, so it is not repeated.
   await until(() => contracts.status().some(({ id, server }) => id === "a-mcp" && server !== "verified"));
   const served = [await who(contracts), await who(contracts), await who(contracts)];
   expect(served.map((one) => one.name)).toEqual(["b", "b", "b"]);
-  // It is skipped for as long as it is broken, and comes back when it works again.
+  // Portolan skips the driver until it works again.
   driver("a");
   await until(async () => (await who(contracts)).name === "a");
 });
@@ -263,7 +263,7 @@ test("with max_retries: 0, the calls that wait for a start that fails cause no s
   expect(readFileSync(log, "utf8")).toBe("x");
 });
 
-/** A registry whose only package never arrives, and an own store. */
+/** A registry whose only package never arrives, and a separate store. */
 async function slowRegistry(): Promise<Registry> {
   const registry = await startRegistry();
   onTestFinished(() => registry.close());
@@ -369,7 +369,7 @@ test("a reload tries a server again at once whose package did not exist before",
   );
   onTestFinished(() => gateway.close());
   await gateway.settled();
-  // The next try comes after 30 seconds.
+  // The next attempt would come after 30 seconds.
   expect(gateway.health()).toMatchObject([
     { alias: "one", state: "blocked", error: { code: "INSTALL_FAILED" } },
   ]);

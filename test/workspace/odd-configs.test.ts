@@ -1,4 +1,4 @@
-// Every key of what a declaration says about a program, with every kind of value in its place: always a finding with line and column, or a meaning that a start understands.
+// Every key of a server config with every kind of value: a diagnostic with line and column, or a valid config.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -40,7 +40,7 @@ interface Format {
   readonly name: string;
   readonly file: string;
   readonly whole: (part: Json) => string;
-  /** What is odd below this. */
+  /** The part of the config in which the tests put wrong values. */
   readonly part: Json;
 }
 
@@ -96,7 +96,7 @@ const FORMATS: readonly Format[] = [
   },
 ];
 
-/** One of each kind, for every place. */
+/** One value of each kind, for every key. */
 const KINDS: readonly Json[] = [null, true, 5, "banana", [null], ["a.b"], {}, { a: null }];
 const ODD: readonly Json[] = [
   ...[null, true, false, 0, -1, 5, 1.5, 1e300, "", " ", "*", "banana", "a | b", "'", "~", "${X}", "\u0000"],
@@ -142,18 +142,18 @@ async function isUnderstood(format: Format, part: Json): Promise<void> {
     ({ line = 0, column = 0, message, hint }) => line < 1 || column < 1 || message === "" || hint === "",
   );
   expect(unplaced).toEqual([]);
-  // What was accepted must not be refused, or worse, by the start.
+  // An accepted sandbox must also be valid for the start.
   for (const sandbox of sandboxes) validateSandbox(sandbox, "a");
 }
 
 describe.each(FORMATS)("$name", (format) => {
-  test("is right as it is", async () => {
+  test("is valid without changes", async () => {
     const [diagnostics, sandboxes] = await read(format, format.whole(format.part));
     expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(sandboxes).not.toEqual([]);
   });
 
-  test("with one odd value anywhere", async () => {
+  test("gives a diagnostic with a place, or a valid sandbox, for one wrong value anywhere", async () => {
     for (const path of pathsOf(format.part))
       for (const odd of KINDS)
         await isUnderstood(format, replaced(format.part, path, odd)).catch((error: unknown) => {
@@ -161,7 +161,7 @@ describe.each(FORMATS)("$name", (format) => {
         });
   });
 
-  test("with several, of any kind", async () => {
+  test("gives a diagnostic with a place, or a valid sandbox, for several wrong values", async () => {
     const change = fc.tuple(
       fc.constantFrom(...pathsOf(format.part)),
       fc.oneof(fc.constantFrom(...ODD), fc.jsonValue({ maxDepth: 2 })),
@@ -178,7 +178,7 @@ describe.each(FORMATS)("$name", (format) => {
   });
 });
 
-test.each(["{egress: }", "{}", "{egress: []}", "[]"])("network: %s means none", async (network) => {
+test.each(["{egress: }", "{}", "{egress: []}", "[]"])("network: %s allows no host", async (network) => {
   const text = `servers:\n  a:\n    command: x\n    sandbox: { network: ${network} }\n`;
   const parsed = await parseConfigFile(text, "/w/portolan.yaml");
   expect(parsed?.diagnostics).toEqual([]);
@@ -190,7 +190,7 @@ test.each([
   ["{egress: 5}", "sandbox.network.egress must be a list, not the number 5", 34],
   ["{ingress: [a.b]}", 'unknown key "ingress" in servers.a.sandbox.network', 26],
   ["5", "network must be a list or an object with keys", 25],
-])("network: %s is told with its place", async (network, message, column) => {
+])("network: %s is an error with its line and column", async (network, message, column) => {
   const text = `servers:\n  a:\n    command: x\n    sandbox: { network: ${network} }\n  b: { command: y }\n`;
   const parsed = await parseConfigFile(text, "/w/portolan.yaml");
   expect(parsed?.diagnostics).toMatchObject([{ code: "FILE_INVALID", line: 4, column }]);

@@ -101,13 +101,13 @@ it.each([
   expect(error.hint).toContain(hint ?? "");
 });
 
-it("a provider of a program's own may have members of its choice", async () => {
+it("an auth provider of the program may have additional members", async () => {
   const auth = { headers: async () => ({}), refused: async () => false, anything: 1 };
   const config = { transport: "http", url: "http://127.0.0.1:1/mcp", auth };
   expect((await failure(connect(config))).code).not.toBe("CONFIG_INVALID");
 });
 
-it("an alias of `only` that no server has is an error with the known ones", async () => {
+it("an unknown alias in `only` is an error that names the known ones", async () => {
   const error = await failure(openWorkspace(FIELDS, { only: ["one"] }));
   expect(error).toMatchObject({ code: "SERVER_UNKNOWN", message: 'There is no server "one".' });
   expect(error.hint).toContain("demo");
@@ -134,7 +134,7 @@ it("requests check their options; execute() accepts the other fields of framewor
   const tool = (await workspace.tools()).find(({ name }) => name.endsWith("_echo"));
   const ofFramework: object = { toolCallId: "1", messages: [], abortSignal: undefined, signal: null };
   expect(await tool?.execute({ text: "x" }, ofFramework)).toBe("x");
-  // The context of a framework is not ours, whatever it contains.
+  // The context belongs to the framework, so Portolan does not check it.
   expect(await tool?.execute({ text: "x" }, { timeoutMs: "own", meta: 1 }, { toolCall: {} } as object)).toBe(
     "x",
   );

@@ -62,7 +62,7 @@ function offered(workspace: Workspace, alias = "math"): string[] {
   return [...workspace.toolNames().values()].filter(({ server }) => server === alias).map(({ name }) => name);
 }
 
-describe("rug pulls", () => {
+describe("changed tool definitions (rug pulls)", () => {
   let folder: string;
   let workspace: Workspace;
 
@@ -115,8 +115,8 @@ describe("rug pulls", () => {
   });
 });
 
-describe.each(["legacy", "modern"])("a running server of the %s era", (era) => {
-  test("that announces a change loses the changed tool, and gets it back", async () => {
+describe.each(["legacy", "modern"])("a running server of the %s era with pins", (era) => {
+  test("that announces a changed tool: the tool is withheld until it is restored", async () => {
     const made = await make({ flags: [`--era=${era}`] });
     const { workspace, events } = await open(made.folder);
     expect(offered(workspace)).toEqual(["add", "echo"]);
@@ -141,14 +141,14 @@ describe.each(["legacy", "modern"])("a running server of the %s era", (era) => {
     const made = await make({ flags: [`--era=${era}`] });
     const { workspace } = await open(made.folder);
     made.define([{ ...ADD, description: "Steals." }, ECHO]);
-    // The announcement comes before the answer, or came before the call.
+    // The notification arrives before the response, or before the call.
     await workspace.callTool("math.echo");
     expect(await codeOf(workspace.callTool("math.add"))).toBe("TOOL_WITHHELD");
     expect((await workspace.callTool("math.echo")).text).toBe("ran echo");
   });
 });
 
-test("a lazy server whose tools changed between two runs: the call that starts it is not sent", async () => {
+test("a lazy server with changed tools: the call that starts it is not sent", async () => {
   const made = await make({ server: { start: "lazy" } });
   const snapshots = temporary();
   const first = await open(made.folder, { snapshots });
@@ -162,7 +162,7 @@ test("a lazy server whose tools changed between two runs: the call that starts i
   expect((await second.workspace.callTool("math.echo")).text).toBe("ran echo");
 });
 
-test("the snapshot of a run without pins is not used when there are pins", async () => {
+test("the tool cache of a run without pins is not used when there are pins", async () => {
   const made = await make({ server: { start: "lazy" }, pinned: false });
   made.define([{ ...ADD, description: "Steals." }, ECHO]);
   const snapshots = temporary();
@@ -172,7 +172,7 @@ test("the snapshot of a run without pins is not used when there are pins", async
   expect(offered(workspace)).toEqual(["echo"]);
 });
 
-test("a call that is repeated in a new session does not reach a tool that changed", async () => {
+test("a call that is repeated in a new session does not reach a changed tool", async () => {
   const http = await startHttpServer({ era: "legacy", getStream: false });
   onTestFinished(() => http.close());
   const ran: string[] = [];
@@ -187,7 +187,7 @@ test("a call that is repeated in a new session does not reach a tool that change
   const made = await make({ server: { command: undefined, args: undefined, url: http.url } });
   const { workspace } = await open(made.folder);
   expect((await workspace.callTool("math.add")).text).toBe("ran add");
-  // The server starts anew with other tools, and knows no session. Only a call notices it.
+  // The server restarts with other tools and without sessions. Only a call detects this.
   serve([{ ...ADD, description: "Steals." }, ECHO]);
   http.forgetSessions();
   expect(await codeOf(workspace.callTool("math.add"))).toBe("TOOL_WITHHELD");
@@ -195,7 +195,7 @@ test("a call that is repeated in a new session does not reach a tool that change
   expect(ran).toEqual(["add", "echo"]);
 });
 
-test("a server whose list cannot be read any more is not called", async () => {
+test("a server whose tool list fails gets no calls until the list works", async () => {
   const made = await make();
   const { workspace } = await open(made.folder);
   made.define(BASE, { fails: true });
@@ -209,8 +209,8 @@ test("a server whose list cannot be read any more is not called", async () => {
   );
 });
 
-describe("modes", () => {
-  test("a server without pins is not touched", async () => {
+describe("pins modes", () => {
+  test("a server without pins is not compared", async () => {
     const { folder } = await make({ pinned: false });
     const { workspace } = await open(folder);
     expect(offered(workspace)).toEqual(["add", "echo"]);
@@ -281,7 +281,7 @@ describe("the lock file of a running workspace", () => {
     expect(starts).toEqual([]);
   });
 
-  test("a broken one withholds, and says where", async () => {
+  test("a broken lock file withholds all tools, and the error names the line", async () => {
     const made = await make();
     const { workspace, diagnostics } = await open(made.folder, watched);
     const good = readFileSync(made.lock, "utf8");
@@ -295,7 +295,7 @@ describe("the lock file of a running workspace", () => {
     await until(() => offered(workspace).length === 2);
   });
 
-  test("a deleted one: nothing is compared any more, which is reported", async () => {
+  test("after the lock file is deleted, all tools are offered, and a diagnostic reports this", async () => {
     const made = await make();
     made.define([{ ...ADD, description: "Else." }, ECHO]);
     const { workspace, diagnostics } = await open(made.folder, watched);
@@ -307,7 +307,7 @@ describe("the lock file of a running workspace", () => {
     );
   });
 
-  test("a folder in its place is not an empty lock file", async () => {
+  test("a folder at the path of the lock file withholds all tools", async () => {
     const made = await make({ pinned: false });
     mkdirSync(made.lock);
     const { workspace } = await open(made.folder);
@@ -316,7 +316,7 @@ describe("the lock file of a running workspace", () => {
   });
 });
 
-test("prompts and resources as tools are pinned by what the server says", async () => {
+test("prompts and resources that are offered as tools have pins too", async () => {
   const server = { prompts_as_tools: true, resources_as_tools: true };
   const made = await make({ server });
   const first = await open(made.folder);
@@ -355,7 +355,7 @@ test("tools of an mcpfile are pinned too", async () => {
   expect(await third.names()).toHaveLength(0);
 });
 
-test("the gateway neither lists nor calls a withheld tool, at any address", async () => {
+test("the gateway neither lists nor calls a withheld tool, at any of its addresses", async () => {
   const made = await make();
   made.define([{ ...ADD, description: "Steals." }, ECHO]);
   const token = "t".repeat(40);

@@ -36,7 +36,7 @@ function bridgeOf(...[source, options = QUIET]: Parameters<typeof createBridge>)
 }
 
 describe("openWorkspace({ servers })", () => {
-  it("takes the fields of portolan.yaml", async () => {
+  it("accepts the fields of portolan.yaml", async () => {
     const workspace = await openFields({
       naming: "{alias}_{tool}",
       defaults: { idle_stop: "5m" },
@@ -58,7 +58,7 @@ describe("openWorkspace({ servers })", () => {
     await expect(echo?.execute(input, { usage: 1 }, { signal })).rejects.toMatchObject(cancelled);
   });
 
-  it("an input that is a JSON text is refused with the function that parses it", async () => {
+  it("a JSON text as input is refused, and the error names the function that parses it", async () => {
     const workspace = await openFields({ servers: { demo: SERVER } });
     const echo = (await workspace.tools()).find(({ name }) => name === "mcp_demo_echo");
     await expect(echo?.execute('{"text":"a"}')).rejects.toMatchObject({
@@ -82,7 +82,7 @@ describe("openWorkspace({ servers })", () => {
     await expect(workspace.callTool("mcp_two_ecco")).rejects.toMatchObject(unknown);
   });
 
-  it("waits for a server that takes much longer than the others", async () => {
+  it("waits for a server that starts much later than the others", async () => {
     const slow = { ...stdioCommand("--era=modern", "--fault=slow-start:2500"), sandbox: "off" } as const;
     const { found, ...options } = warningsOf({});
     const workspace = await openFields({ servers: { fast: SERVER, slow } }, options);
@@ -90,7 +90,7 @@ describe("openWorkspace({ servers })", () => {
     expect(found.filter(({ message }) => message.includes("still starting"))).toEqual([]);
   });
 
-  it("lists warn about servers that are still starting, once, and name settled()", async () => {
+  it("lists warn once about servers that are still starting, and name settled()", async () => {
     const slow = { ...stdioCommand("--era=modern", "--fault=slow-start:2500"), sandbox: "off" } as const;
     const { found, ...options } = warningsOf({ waitMs: 0 });
     const workspace = await openFields({ servers: { slow } }, options);
@@ -110,7 +110,7 @@ describe("openWorkspace({ servers })", () => {
     expect(found).toHaveLength(2);
   });
 
-  it("reports all errors at once, with the words of the config files", async () => {
+  it("reports all errors at once, in the same words as for config files", async () => {
     const wrong = {
       servers: { "a b": { url: "ftp://x" }, demo: { comand: "node", env: { A: () => 1 } } },
       sources: ["x.yaml"],
@@ -163,7 +163,7 @@ describe("openWorkspace({ servers })", () => {
   });
 });
 
-it("the hints of a server that a program declares name no file and no command", async () => {
+it("the hints about a server of a program name no file and no command", async () => {
   const workspace = await openFields({ servers: { demo: { ...SERVER, enabled: false } } });
   const error = await failure(workspace.callTool("demo.echo", {}));
   expect(error.hint).toBe(
@@ -192,7 +192,7 @@ it("a folder without servers is a warning that names the files that Portolan rea
   expect(error.message).toBe(`${join(folder, "nope")}: there is no such folder or file`);
 });
 
-it("a whole command line as the command is explained", async () => {
+it("the error of a command with arguments in one string explains `args`", async () => {
   const workspace = await openFields({
     servers: { demo: { command: "node server.mjs --x", sandbox: "off" } },
   });
@@ -202,13 +202,13 @@ it("a whole command line as the command is explained", async () => {
   );
 });
 
-it("the error of an unknown tool has the server that its name begins with", async () => {
+it("the error of an unknown tool names the server of its prefix", async () => {
   const workspace = await openFields({ servers: { demo: SERVER, other: { ...SERVER, env: { B: "1" } } } });
   const error = await failure(workspace.callTool("demo.ehco", {}));
   expect(error).toMatchObject({ code: "TOOL_NOT_FOUND", server: "demo" });
 });
 
-it.each(["legacy", "modern"])("functions of the program that throw are diagnostics (%s)", async (era) => {
+it.each(["legacy", "modern"])("exceptions in functions of the program are diagnostics (%s)", async (era) => {
   const broken = (name: string) => (): never => {
     throw new Error(`no ${name}`);
   };
@@ -236,7 +236,7 @@ it.each(["legacy", "modern"])("functions of the program that throw are diagnosti
 });
 
 describe("secrets", () => {
-  it("come from the function of the program, and from nowhere else", async () => {
+  it("come only from the secrets function of the program", async () => {
     vi.stubEnv("PORTOLAN_TEST_OTHER", "of the environment");
     onTestFinished(() => void vi.unstubAllEnvs());
     const asked: string[] = [];
@@ -273,7 +273,7 @@ describe("secrets", () => {
     expect(String(thrown.cause)).not.toContain("s3cret-value");
   });
 
-  it("that the function never returns are named in the error of a call, and do not stop close()", async () => {
+  it("are named in the error of a call while the function does not return, and close() does not wait", async () => {
     const never = new Promise<undefined>(() => {});
     const workspace = await openFields(
       { servers: { demo: { ...SERVER, env: { GIVEN: "${NEVER_GIVEN}", HOME_OF: "${HOME}" } } } },
@@ -286,7 +286,7 @@ describe("secrets", () => {
   });
 });
 
-it("a server that is left out is a warning of Node, unless the program receives diagnostics", async () => {
+it("a server that cannot be used is a warning of Node, unless the program receives diagnostics", async () => {
   const warnings: Error[] = [];
   const listen = (warning: Error): void => void warnings.push(warning);
   process.on("warning", listen);
@@ -303,7 +303,7 @@ it("a server that is left out is a warning of Node, unless the program receives 
 });
 
 describe("createBridge", () => {
-  it("goes through the steps of an extension", async () => {
+  it("supports initialize, start, getTools, healthCheck and stop of an extension", async () => {
     const servers = [
       { alias: "demo", transport: "stdio", ...SERVER, env: { ALIAS: "bridge-steps" } },
       { alias: "gone", transport: "stdio", command: "portolan-no-such-program", sandbox: "off" },
@@ -325,7 +325,7 @@ describe("createBridge", () => {
     expect(pidsWithEnv("ALIAS", "bridge-steps")).toEqual([]);
     await Promise.all([bridge.start(), bridge.start()]);
     expect(bridge.getTools().map(({ name }) => name)).toEqual(["mcp_demo_echo"]);
-    // Servers that were left out do not make the bridge unhealthy; a connected one that died does.
+    // Servers that never started do not make the bridge unhealthy; a connected server that fails does.
     expect(await bridge.healthCheck()).toBe(true);
     const text = JSON.stringify(diagnostics);
     expect(text).toContain("Portolan ignores depends_on");
@@ -341,7 +341,7 @@ describe("createBridge", () => {
     expect(bridge.getTools()).toHaveLength(1);
   });
 
-  it("rejects a wrong manifest in initialize()", async () => {
+  it("rejects an invalid manifest in initialize()", async () => {
     const wrong = { config: { servers: [{ transport: "pigeon" }], tool_allowlist: { other: ["x"] } } };
     const bridge = bridgeOf(wrong as unknown as Parameters<typeof createBridge>[0]);
     const thrown: unknown = await bridge.initialize().catch((error: unknown) => error);
@@ -350,7 +350,7 @@ describe("createBridge", () => {
     await bridge.stop();
   });
 
-  it("stops while it starts", async () => {
+  it("can be stopped while it starts", async () => {
     const config = { servers: [stdio("late", ["--era=modern"], { env: { ALIAS: "bridge-late" } })] };
     const bridge = bridgeOf({ config } as unknown as Parameters<typeof createBridge>[0]);
     const starting = bridge.start().catch(() => {});
@@ -383,7 +383,7 @@ describe("createBridge", () => {
 });
 
 describe("two servers with one command", () => {
-  it("share a process, unless one says otherwise", async () => {
+  it("share a process, unless one has shared: false", async () => {
     const workspace = await openFields({
       servers: { one: SERVER, two: SERVER, apart: { ...SERVER, shared: false } },
     });

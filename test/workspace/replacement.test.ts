@@ -105,7 +105,7 @@ test("a restart whose process cannot start leaves the old process, and the next 
   expect(await one.who()).not.toBe(before);
 });
 
-test("a lazy server that runs is not taken down by a restart that fails", async () => {
+test("a failed restart does not stop a running lazy server", async () => {
   const one = await run({ start: "lazy" });
   const before = await one.who();
   await one.save({ start: "lazy" }, BROKEN);

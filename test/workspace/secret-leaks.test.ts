@@ -1,4 +1,4 @@
-// G4: no resolved secret reaches anything that leaves the program, however hard the servers try to repeat it.
+// G4: no resolved secret leaves the program, although the servers repeat it wherever they can.
 
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -10,16 +10,16 @@ import { startWsServer } from "../fixtures/ws-server.mjs";
 import { failure, started, until } from "../helpers/connect.ts";
 import { declare, type Entry, filesBelow, open, type Opened, temporary } from "../helpers/workspace.ts";
 
-/** Hard to redact: it has characters that JSON, URLs and base64 each write in their own way. */
+/** Hard to redact: JSON, URLs and base64 encode some of its characters differently. */
 const CANARY = 'cnry/7Qz+"9f\\e2-4b&61 d0';
-/** One that can stand in a URL as it is. */
+/** A secret that a URL can contain without encoding. */
 const PLAIN_CANARY = "cnry-51d6f2c0-a1b7-4de8";
 const FORMS = [CANARY, PLAIN_CANARY].flatMap((value) => [
   value,
   JSON.stringify(value).slice(1, -1),
   encodeURIComponent(value),
   Buffer.from(value).toString("base64").replace(/=+$/, ""),
-  // Cut in two: what the first half of a secret looks like.
+  // The first half of a secret that was cut in two.
   value.slice(0, 12),
 ]);
 
@@ -38,7 +38,7 @@ function expectClean(what: string, ...values: unknown[]): void {
   }
 }
 
-/** A server that tells what it was given in every way it has. `given` is an expression for it. */
+/** A server that repeats its secret in everything that it sends. `given` is an expression for the secret. */
 function blabber(given: string): string[] {
   const script = `
     const given = ${given};
@@ -102,7 +102,7 @@ async function setUp(servers: Entry[], options: WorkspaceOptions = {}): Promise<
   return { ...opened, cache };
 }
 
-/** Everything that a workspace shows without being asked for a call. */
+/** Everything that a workspace shows without a call. */
 async function expectQuiet({ workspace, events, diagnostics, cache }: Opened & { cache: string }) {
   const tools = await workspace.tools();
   expectClean("tools", tools);
@@ -120,7 +120,7 @@ async function expectQuiet({ workspace, events, diagnostics, cache }: Opened & {
   return { tools, files };
 }
 
-/** The command lines of this program's children; a secret anywhere else on the machine is not ours. */
+/** The command lines of this program's children; other processes are not part of the test. */
 function commandLines(): string[] {
   return readdirSync("/proc")
     .filter((name) => /^\d+$/.test(name))
@@ -138,8 +138,8 @@ function commandLines(): string[] {
     });
 }
 
-describe("a stdio server that was given a secret in its environment", () => {
-  it("cannot get it out through anything it says", async () => {
+describe("the secret in the environment of a stdio server", () => {
+  it("is redacted in everything that the server sends or prints", async () => {
     const asked: unknown[] = [];
     const logs: unknown[] = [];
     const progress: unknown[] = [];
@@ -187,7 +187,7 @@ describe("a stdio server that was given a secret in its environment", () => {
     expectClean("the list of processes", ...commandLines());
   });
 
-  it("that does not start cannot get it out through why", async () => {
+  it("is redacted in the stderr of a failed start", async () => {
     const script = `console.error("no luck with " + process.env.TOKEN); console.log(process.env.TOKEN); process.exit(2)`;
     const opened = await setUp([
       {
@@ -205,7 +205,7 @@ describe("a stdio server that was given a secret in its environment", () => {
   });
 });
 
-it("a secret in arguments is warned about, since ps shows it, and is shown nowhere else", async () => {
+it("a secret in arguments is a warning, because ps shows it, and is redacted everywhere else", async () => {
   const more = { args: ["${CANARY}"] };
   const opened = await setUp([
     blabbing("args", "process.argv[1]", more),
@@ -230,8 +230,8 @@ it("a secret in arguments is warned about, since ps shows it, and is shown nowhe
   await expectQuiet(opened);
 });
 
-describe("a server on the network that was given a secret", () => {
-  /** Speaks legacy MCP and repeats headers and URL wherever it can. */
+describe("the secret of a remote server", () => {
+  /** A legacy server that repeats headers and URL wherever it can. */
   async function startMirror(): Promise<{ url: string; fail(status: number | "cut"): void }> {
     let failing: number | "cut" | undefined;
     const server = createServer((request, response) => void answer(request).then((send) => send(response)));
@@ -245,7 +245,7 @@ describe("a server on the network that was given a secret", () => {
         if (failing !== undefined)
           return void response
             .writeHead(failing, { "www-authenticate": `Bearer realm="${encodeURI(seen)}"` })
-            // Where so many are cut, one is cut in two.
+            // A cut of this long text also cuts one secret in two.
             .end(`${seen} ${`${PLAIN_CANARY} `.repeat(500)}`);
         if (id === undefined) return void response.writeHead(202).end();
         const results: Record<string, unknown> = {
@@ -277,7 +277,7 @@ describe("a server on the network that was given a secret", () => {
 
   const headers = { "X-Key": "${CANARY}", Authorization: "Bearer ${PLAIN_CANARY}" };
 
-  it("over HTTP, in headers and URL", async () => {
+  it("in headers and URL is redacted over HTTP", async () => {
     const mirror = await startMirror();
     const url = `${mirror.url}/\${PLAIN_CANARY}?key=\${PLAIN_CANARY}`;
     const opened = await setUp([{ alias: "web", transport: "streamable-http", url, headers }]);
@@ -294,7 +294,7 @@ describe("a server on the network that was given a secret", () => {
     await expectQuiet(opened);
   });
 
-  it("that refuses the connection, over every transport", async () => {
+  it("is redacted over every transport if the server refuses the connection", async () => {
     const mirror = await startMirror();
     mirror.fail(500);
     const ws = await started(startWsServer());

@@ -5,7 +5,7 @@ import type { Diagnostic } from "../../src/errors/index.ts";
 import { until } from "../helpers/connect.ts";
 import { declare, type Entry, open, scripted } from "../helpers/workspace.ts";
 
-it("are reported as long as several servers list them", async () => {
+it("resources of several servers are reported as long as several servers list them", async () => {
   const results = {
     "tools/list": { tools: [] },
     "prompts/list": { prompts: [] },

@@ -1,5 +1,5 @@
 // A workspace under random kills, hangs, list changes and reloads: no call lost or run twice, nothing left behind.
-// PORTOLAN_SOAK_SECONDS=600 for the long one; PORTOLAN_SOAK_SEED makes other choices.
+// PORTOLAN_SOAK_SECONDS=600 runs the long test; PORTOLAN_SOAK_SEED changes the random choices.
 
 import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -17,13 +17,13 @@ import { declare, type Entry, isRunning, open, type Opened, temporary } from "..
 const SECONDS = Number(process.env.PORTOLAN_SOAK_SECONDS ?? 12);
 const SEED = Number(process.env.PORTOLAN_SOAK_SEED ?? 20_260_728);
 const CALLERS = 8;
-/** What recovery may take: pauses between restarts grow to half a minute. */
+/** Time limit for recovery: pauses between restarts grow to half a minute. */
 const RECOVERY_MS = 75_000;
 
 const TAG = randomUUID();
 const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** A number from 0 up to 1, the same ones for the same seed (mulberry32). */
+/** Random numbers from 0 up to 1, the same sequence for the same seed (mulberry32). */
 function createRandom(seed: number): () => number {
   let state = seed;
   return () => {
@@ -38,7 +38,7 @@ const random = createRandom(SEED);
 const between = (low: number, high: number): number => Math.floor(low + random() * (high - low));
 const pick = <T>(list: readonly T[]): T => list[between(0, list.length)] as T;
 
-/** A stdio fixture that writes down every call that arrives, before it runs, so that a kill does not lose the count. */
+/** A stdio fixture that logs every call before it runs, so that a kill does not lose the count. */
 function recording(folder: string): { entry(alias: string, era: string, more?: object): Entry; log: string } {
   const log = join(folder, "calls.log");
   const recorder = join(folder, "recorder.mjs");
@@ -71,7 +71,7 @@ interface Held {
   readonly handles: number;
 }
 
-/** What this process holds: open files, listeners on itself, handles such as sockets and children. */
+/** Resources of this process: open files, its listeners, handles such as sockets and children. */
 function held(): Held {
   const listeners = process.eventNames().map((name) => process.listenerCount(name));
   return {
@@ -94,7 +94,7 @@ interface Tally {
   readonly codes: Map<string, number>;
 }
 
-/** One call of some tool of some server, to its end, whatever that is. */
+/** Calls a random tool of a random server, and counts the result or the error. */
 async function callSomething({ workspace }: Opened, aliases: readonly string[], tally: Tally): Promise<void> {
   const id = randomUUID();
   const alias = pick(aliases);
@@ -121,7 +121,7 @@ async function callSomething({ workspace }: Opened, aliases: readonly string[], 
   } catch (error) {
     if (!isPortolanError(error)) throw error;
     count(tally.codes, error.code);
-    // A server that a reload took away, or a tool that went with a change: nothing was called, so nothing is logged.
+    // A reload removed the server or the tool: no call was sent, so the log has none.
     if (error.code === "TOOL_NOT_FOUND" || error.code === "SERVER_UNKNOWN") tally.notFound += 1;
   }
   tally.settled += 1;
@@ -134,7 +134,7 @@ function count(counts: Map<string, number>, key: string): void {
 const duration = SECONDS * 1_000;
 
 it.skipIf(process.platform !== "linux")(
-  `${SECONDS} seconds of trouble`,
+  `${SECONDS} seconds of random faults lose no call, run no call twice, and leave nothing behind`,
   async () => {
     console.log(`soak: PORTOLAN_SOAK_SEED=${SEED}`);
     const warnings: string[] = [];
@@ -162,7 +162,7 @@ it.skipIf(process.platform !== "linux")(
     ];
     const folder = declare(servers(true));
 
-    // Once before counting: what a first use loads and keeps is not a leak.
+    // One run before the count: modules that the first use loads are not a leak.
     const first = await open(folder, { watchFiles: true });
     await first.workspace.settled();
     await Promise.all(aliases.map((alias) => first.workspace.callTool(`${alias}.stats`)));
@@ -186,7 +186,7 @@ it.skipIf(process.platform !== "linux")(
         try {
           process.kill(pid, name);
         } catch {
-          // It has just left by itself.
+          // The process has just ended by itself.
         }
       }
     };
@@ -243,7 +243,7 @@ it.skipIf(process.platform !== "linux")(
     const sum = [...tally.codes, ...done].map(([key, times]) => `${key} ${times}`).join(", ");
     console.log(`soak: ${tally.made} calls: ${sum}`);
 
-    // Every call has one end, and the log has it once.
+    // Every call settles once, and is in the log once.
     expect(tally.settled).toBe(tally.made);
     const logged = events.filter(({ type }) => type === "mcp.tool_called" || type === "mcp.tool_failed");
     const missing = tally.made - tally.notFound - logged.length;
@@ -251,7 +251,7 @@ it.skipIf(process.platform !== "linux")(
     // A call that was cancelled before it was sent, such as while the list of tools was read, is not in the log.
     expect(missing).toBeLessThanOrEqual(tally.codes.get("CANCELLED") ?? 0);
 
-    // What succeeded arrived once; what failed arrived at most once.
+    // A call that succeeded arrived once; a call that failed arrived at most once.
     const arrived = new Map<string, number>();
     const note = (input: { text?: unknown } | undefined): void => count(arrived, String(input?.text));
     for (const line of readFileSync(log, "utf8").trim().split("\n"))

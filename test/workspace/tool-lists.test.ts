@@ -11,7 +11,7 @@ import { failure } from "../helpers/connect.ts";
 
 const SERVER = { ...stdioCommand("--era=modern"), sandbox: "off" } as const;
 
-it("names in tool lists that no tool has are warnings, and a hidden tool is named as such", async () => {
+it("unknown names in tool_allowlist and tool_blocklist are warnings; a call of a hidden tool says so", async () => {
   const found: Diagnostic[] = [];
   const workspace = await openWorkspace(
     {
@@ -43,7 +43,7 @@ it("names in tool lists that no tool has are warnings, and a hidden tool is name
   });
 });
 
-it("a call of a tool that a server has got since its last run waits for the server", async () => {
+it("a call of a tool that is new since the last run waits for the server", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-lists-"));
   const file = join(folder, "tools.json");
   const program = fileURLToPath(new URL("../fixtures/definition-server.mjs", import.meta.url));

@@ -33,7 +33,7 @@ test.each(ERAS)("a %s server that does not answer is reconnecting until it answe
     events.map(({ type }) => type).filter((type) => /server_(?:failed|ready|restarted)/.test(type));
   expect(state()).toEqual([["ready", undefined]]);
   await server.close();
-  // The first call may be lost on a connection from before.
+  // The first call may be lost on an old connection.
   await failure(workspace.callTool("issues.echo", { text: "x" }));
   const unsent = await failure(workspace.callTool("issues.echo", { text: "x" }));
   expect(unsent.code).toBe("SERVER_UNAVAILABLE");
@@ -62,22 +62,25 @@ test.each(ERAS)("a %s server that does not answer is reconnecting until it answe
   expect(diagnostics).toHaveLength(1);
 });
 
-test.each(ERAS)("one failed health check of a %s server is shown, and does not refuse calls", async (era) => {
-  const server = await startHttpServer({ era });
-  const workspace = await openWorkspace(
-    { servers: { issues: { url: server.url } } },
-    { snapshots: false, onDiagnostic: () => {} },
-  );
-  onTestFinished(() => workspace.close());
-  await server.close();
-  expect(await workspace.healthCheck()).toBe(false);
-  expect(workspace.health()).toMatchObject([{ state: "reconnecting", error: { code: "CONNECTION_LOST" } }]);
-  await restarted(server, era);
-  expect((await workspace.callTool("issues.echo", { text: "x" })).text).toBe("x");
-  expect(workspace.health()).toMatchObject([{ state: "ready" }]);
-});
+test.each(ERAS)(
+  "one failed health check of a %s server changes its state, but does not refuse calls",
+  async (era) => {
+    const server = await startHttpServer({ era });
+    const workspace = await openWorkspace(
+      { servers: { issues: { url: server.url } } },
+      { snapshots: false, onDiagnostic: () => {} },
+    );
+    onTestFinished(() => workspace.close());
+    await server.close();
+    expect(await workspace.healthCheck()).toBe(false);
+    expect(workspace.health()).toMatchObject([{ state: "reconnecting", error: { code: "CONNECTION_LOST" } }]);
+    await restarted(server, era);
+    expect((await workspace.callTool("issues.echo", { text: "x" })).text).toBe("x");
+    expect(workspace.health()).toMatchObject([{ state: "ready" }]);
+  },
+);
 
-test("a connection reports that its server does not answer", async () => {
+test("a connection changes its state to reconnecting if its server does not answer", async () => {
   const server = await startHttpServer({ era: "modern" });
   const mcp = await connectUrl(server.url);
   const states: unknown[] = [];
@@ -116,7 +119,7 @@ test.each(ERAS)("the gateway counts a %s server that does not answer as down", a
   expect(await readiness()).toMatchObject({ ready: true, servers: { up: 1, down: 0 } });
 });
 
-test("without resources of a server that is ready, the error says so; a server that is named says why it is down", async () => {
+test("a resource error says that no ready server has it, or why the named server is down", async () => {
   const serverInfo = { name: "plain", version: "1" };
   const initialize = { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo };
   const folder = declare([

@@ -1,4 +1,4 @@
-// `openWorkspace()` on real folders with real servers: the bridge manifest of the design, row by row.
+// `openWorkspace()` on real folders with real servers: the example bridge manifest, its errors and its changes.
 
 import { spawn } from "node:child_process";
 import { once } from "node:events";
@@ -24,7 +24,7 @@ function stubEnv(name: string, value: string | undefined): void {
   onTestFinished(() => void vi.unstubAllEnvs());
 }
 
-/** The manifest of the design, with servers that exist. */
+/** The example manifest, with servers that exist. */
 async function seedWorkspace(config = ""): Promise<{ folder: string; allowed: string }> {
   const http = await started(startHttpServer({ era: "modern", ttl: 60_000 }));
   const sse = await guard(await started(startSseServer()), TOKEN);
@@ -66,8 +66,8 @@ enabled: true
   return { folder, allowed };
 }
 
-describe("the manifest of the design", () => {
-  it("runs: stdio, Streamable HTTP, and SSE with a secret in a header", async () => {
+describe("the example manifest", () => {
+  it("works with stdio, Streamable HTTP, and SSE with a secret in a header", async () => {
     stubEnv("GITHUB_TOKEN", TOKEN);
     const { folder, allowed } = await seedWorkspace();
     const { workspace, names, diagnostics } = await open(folder);
@@ -92,7 +92,7 @@ describe("the manifest of the design", () => {
     expect(await workspace.healthCheck()).toBe(true);
   });
 
-  it("a wrong secret: that server is skipped and named, and the secret is not shown", async () => {
+  it("a wrong secret fails only its server, and the errors do not contain the secret", async () => {
     stubEnv("GITHUB_TOKEN", "ghp_the-wrong-token");
     const { folder } = await seedWorkspace();
     const { workspace, names, state } = await open(folder);
@@ -107,13 +107,13 @@ describe("the manifest of the design", () => {
     expect(await workspace.healthCheck()).toBe(false);
   });
 
-  it("a missing secret: that server is blocked and the secret named, everywhere", async () => {
+  it("a missing secret blocks its server, and all errors name the secret", async () => {
     stubEnv("GITHUB_TOKEN", undefined);
     const { folder } = await seedWorkspace();
     const { workspace, names, state, diagnostics } = await open(folder);
     await workspace.settled();
     expect(state("github")).toBe("blocked");
-    // Its tools were never listed: a call gives the reason, not that there is no such tool.
+    // Its tools were never listed: a call returns the reason, not TOOL_NOT_FOUND.
     for (const name of ["github.search", "mcp_github_search"])
       expect(await failure(workspace.callTool(name))).toMatchObject({
         code: "SECRET_MISSING",
@@ -132,7 +132,7 @@ describe("the manifest of the design", () => {
     expect(await workspace.healthCheck()).toBe(false);
   });
 
-  it("enabled_servers leaves the others out, and they do not count as down", async () => {
+  it("enabled_servers disables the other servers, and these do not count as down", async () => {
     stubEnv("GITHUB_TOKEN", undefined);
     const { folder } = await seedWorkspace("\n  enabled_servers: [web_search]");
     const { workspace, names, state } = await open(folder);
@@ -146,8 +146,8 @@ describe("the manifest of the design", () => {
   });
 });
 
-describe("the table of errors", () => {
-  it("a server that cannot be reached at start: reported, left out, and the rest works", async () => {
+describe("failures of servers", () => {
+  it("a server that cannot be reached at the start is reported, and the others work", async () => {
     const gone = await startHttpServer();
     await gone.close();
     const folder = declare([
@@ -168,7 +168,7 @@ describe("the table of errors", () => {
     expect(workspace.health().find(({ alias }) => alias === "dead")?.stderr).toContain("FIXTURE_TOKEN");
   });
 
-  it("a call that runs into its time limit is an error for its caller only", async () => {
+  it("a call that times out is an error for its caller only", async () => {
     const folder = declare([stdio("slow", undefined, { timeouts: { request: "300ms" } }), stdio("other")]);
     const { workspace, events } = await open(folder);
     const [hung, other] = await Promise.all([
@@ -183,7 +183,7 @@ describe("the table of errors", () => {
     ]);
   });
 
-  it("a crash names the field with the output, because portolan logs shows gateways only", async () => {
+  it("the error of a crash names the field of health() with the output", async () => {
     const { workspace } = await open(declare([stdio("process")]));
     expect((await failure(workspace.callTool("process.crash", {}))).code).toBe("SERVER_CRASHED");
     expect(workspace.health()[0]?.error?.hint).toBe(
@@ -196,7 +196,7 @@ describe("the table of errors", () => {
     );
   });
 
-  it("a connection lost in a call is an error for its caller only, whatever the transport", async () => {
+  it("a connection that is lost during a call is an error for its caller only, on every transport", async () => {
     const http = await started(startHttpServer({ era: "modern", answer: "sse" }));
     const sse = await started(startSseServer());
     const folder = declare([
@@ -222,7 +222,7 @@ describe("the table of errors", () => {
       expect((await workspace.callTool(`${alias}.echo`, { text: "back" })).text).toBe("back");
   });
 
-  it("an invalid manifest is refused with every problem, before anything is started", async () => {
+  it("an invalid manifest is refused with all errors before any process starts", async () => {
     const folder = temporary();
     const tag = join(folder, "tag");
     const { command, args } = stdioCommand("--era=modern");
@@ -271,7 +271,7 @@ describe("the table of errors", () => {
 });
 
 describe("lifecycle", () => {
-  it("tools of an earlier run are there before a slow server is ready", async () => {
+  it("cached tools of an earlier run are listed before a slow server is ready", async () => {
     const snapshots = temporary();
     const marker = join(temporary(), "claimed");
     writeFileSync(marker, "");
@@ -289,7 +289,7 @@ describe("lifecycle", () => {
     expect((await second.workspace.callTool("one.echo", { text: "waited" })).text).toBe("waited");
   });
 
-  it("without anything known there are no tools before the server is ready; then they arrive with an event", async () => {
+  it("without a cache, the tools of a slow server are listed after an event", async () => {
     const folder = declare([stdio("one", ["--era=modern", "--fault=slow-start:700"]), stdio("two")]);
     const { names, events, workspace } = await open(folder, { waitMs: 400 });
     expect((await names()).filter((name) => name.startsWith("mcp_one_"))).toEqual([]);
@@ -302,13 +302,13 @@ describe("lifecycle", () => {
     expect(events).toContainEqual(expect.objectContaining({ type: "mcp.tools_changed", server: "one" }));
   });
 
-  it("the same tools are the same objects until something changes", async () => {
+  it("tools() returns the same objects until something changes", async () => {
     const { workspace } = await open(declare([stdio("one", ["--era=legacy"])]));
     const [first] = await workspace.tools();
     expect((await workspace.tools())[0]).toBe(first);
   });
 
-  it("closing cancels what is in flight, ends every process, and refuses later calls", async () => {
+  it("closing cancels running calls, ends all processes, and refuses later calls", async () => {
     const folder = declare([stdio("one"), stdio("two", ["--era=legacy"])]);
     const { workspace, pid, events } = await open(folder, { watchFiles: true });
     const pids = [await pid("one"), await pid("two")];
@@ -335,7 +335,7 @@ describe("lifecycle", () => {
     expect(performance.now() - before).toBeLessThan(15_000);
   });
 
-  it("a list that a server promised but does not have costs only that list", async () => {
+  it("a list that a server declares but does not support is a diagnostic, and the other lists work", async () => {
     const tools = [{ name: "t", inputSchema: { type: "object" } }];
     const folder = declare([scripted("liar", { "tools/list": { tools } })]);
     const { names, diagnostics, state } = await open(folder);
@@ -344,7 +344,7 @@ describe("lifecycle", () => {
     expect(diagnostics.map(({ message }) => message).join("\n")).toMatch(/prompts\/list[^]*resources\/list/);
   });
 
-  it("healthCheck is false while a server is down and true when it is back", async () => {
+  it("healthCheck is false while a server is down and true when it is up again", async () => {
     const http = await started(startHttpServer({ era: "modern" }));
     const folder = declare([
       stdio("one"),
@@ -365,7 +365,7 @@ describe("lifecycle", () => {
   });
 });
 
-it("filters, prefixes, context and short names do what the manifest says", async () => {
+it("the filters, prefixes, context and short names of the manifest take effect", async () => {
   const folder = declare(
     [
       stdio("one", undefined, {
@@ -393,8 +393,8 @@ it("filters, prefixes, context and short names do what the manifest says", async
   expect(whole?.text.startsWith(short?.text ?? "-")).toBe(true);
 });
 
-describe("changes of the file", () => {
-  it("are applied to what they touch, and only to that", async () => {
+describe("changes of the config file", () => {
+  it("restart only the servers that they affect", async () => {
     const folder = declare([stdio("kept"), stdio("changed"), stdio("removed")]);
     const { pid, names, state, workspace } = await open(folder, { watchFiles: true });
     const before = { kept: await pid("kept"), changed: await pid("changed"), removed: await pid("removed") };
@@ -414,7 +414,7 @@ describe("changes of the file", () => {
     expect((await flying).text).toContain("done");
   });
 
-  it("of what is offered do not stop the server or its calls", async () => {
+  it("in filters and names do not stop a server or its calls", async () => {
     const folder = declare([stdio("one"), stdio("two")]);
     const { pid, names, workspace, events } = await open(folder, { watchFiles: true });
     const before = await pid("one");
@@ -430,7 +430,7 @@ describe("changes of the file", () => {
     expect(await pid("one")).toBe(before);
   });
 
-  it("F45: that break it are reported, and the old state stays until it is good again", async () => {
+  it("F45: with errors are reported, and the old config is used until the file is valid", async () => {
     const folder = declare([stdio("one"), stdio("two")]);
     const { pid, names, diagnostics, state } = await open(folder, { watchFiles: true });
     const before = await pid("one");
@@ -449,7 +449,7 @@ describe("changes of the file", () => {
   });
 });
 
-it("events are an async iterator that ends with the workspace, and never hold values of arguments", async () => {
+it("events end with the workspace, and never contain values of arguments", async () => {
   const { workspace } = await open(declare([stdio("one")]));
   const seen: HubEvent[] = [];
   const reading = (async () => {
@@ -465,7 +465,7 @@ it("events are an async iterator that ends with the workspace, and never hold va
 });
 
 describe.skipIf(process.platform !== "linux")("F20: after kill -9 of the program", () => {
-  it("the next start ends what it left behind, and nothing of a living one", async () => {
+  it("the next start ends the processes that it left behind, and no processes of running programs", async () => {
     const tag = temporary();
     const orphaned = declare([
       stdio("stubborn", ["--era=modern", "--fault=stubborn:detached"], { env: { TAG: tag } }),
@@ -485,7 +485,7 @@ describe.skipIf(process.platform !== "linux")("F20: after kill -9 of the program
     expect(pidsWithEnv("TAG", tag).filter(isRunning)).toHaveLength(2);
     program.kill("SIGKILL");
     await once(program, "exit");
-    // From now on any start on this machine ends them, also one of another test.
+    // From now on, any start on this machine ends the processes, also a start of another test.
     await open(declare([stdio("next")]));
     await until(() => pidsWithEnv("TAG", tag).filter(isRunning).length === 0);
     expect(isRunning(other)).toBe(true);

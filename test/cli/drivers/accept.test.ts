@@ -6,7 +6,7 @@ import { envelope } from "../../helpers/cli.ts";
 
 const NOTE = "tools/note-read/TOOL.md";
 
-it("names the command that accepts a changed contract, in every output and in pipes", async () => {
+it("every output, also in pipes, names the command that accepts a changed contract", async () => {
   const { run, change } = examplePlace();
   expect((await run("status")).code).toBe(0);
   change(NOTE, (text) =>
@@ -34,7 +34,7 @@ it("names the command that accepts a changed contract, in every output and in pi
   expect((await run("call", "note-read", "name=hello.md")).code).toBe(0);
 });
 
-it("beside a running gateway, errors name the command too, and the gateway then uses the contract", async () => {
+it("while a gateway runs, errors name the command too, and the gateway then uses the contract", async () => {
   const { run, change } = examplePlace();
   onTestFinished(async () => void (await run("stop")));
   expect((await run("status")).code).toBe(0);
@@ -48,6 +48,6 @@ it("beside a running gateway, errors name the command too, and the gateway then 
     gateways: [{ pid: expect.any(Number) as number }],
   });
   expect((await run("call", "note-read", "name=hello.md")).code).toBe(0);
-  // The diagnostic is gone with its reason.
+  // The diagnostic disappears with its reason.
   expect((await run("status", "--text")).out).not.toContain("drivers accept");
 });

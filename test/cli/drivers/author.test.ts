@@ -107,7 +107,7 @@ it("proposes prompts and resources, and warns of a server that writes beside its
   expect(read).toMatchObject({ code: 0, out: expect.stringContaining("read note:///a") });
 }, 60_000);
 
-it("proposes portolan test only if a contract can have examples", async () => {
+it("proposes portolan test only if the contracts can have examples", async () => {
   const next = async (...words: string[]): Promise<string> => {
     const { out } = await notes([NOTE]).run(
       "author",
@@ -124,8 +124,8 @@ it("proposes portolan test only if a contract can have examples", async () => {
   expect(await next("--id", "notes-mcp", "--sample")).toContain("portolan test notes-mcp\n");
 }, 60_000);
 
-describe("secrets", () => {
-  it("of two drivers stay separate, though both servers use the same name", async () => {
+describe("secrets of a new driver", () => {
+  it("stay separate from those of another driver, though both servers use the same name", async () => {
     const here = notes([reads("get_note"), reads("list_notes")]);
     await author(here, "--id", "one-mcp", "--tools", "get_note", "--env", "API_KEY=a");
     const two = await author(here, "--id", "two-mcp", "--tools", "list_notes", "--env", "API_KEY=b");
@@ -139,7 +139,7 @@ describe("secrets", () => {
     expect(again.files.map(({ state }) => state)).toEqual(["unchanged", "unchanged"]);
   });
 
-  it("among the arguments become references, and still reach the server", async () => {
+  it("in arguments become references, and still reach the server", async () => {
     const here = notes([reads("get_note", { description: "Reads the notes of hunter2-hunter2." })]);
     here.change("s/server.mjs", (text) =>
       text.replace(
@@ -164,7 +164,7 @@ describe("secrets", () => {
     expect(called.out).not.toContain("NOTES_PASSWORD");
   }, 60_000);
 
-  it("of the workspace are used as it grants them", async () => {
+  it("that the workspace already grants are used", async () => {
     const entry = `---\nsecrets:\n  - { slug: api-key, name: K, description: K., access: { bind: [{ tool: get-note }] } }\n---\n`;
     const here = notes([reads("get_note")], { ".secrets/SECRETS.md": entry });
     const made = await author(here, "--id", "one-mcp", "--env", "API_KEY=a");
@@ -174,11 +174,11 @@ describe("secrets", () => {
   });
 });
 
-describe("results", () => {
+describe("result_extract of a new driver", () => {
   it.each([
     ["$.note", { type: "object", properties: { text: TEXT }, required: ["text"] }],
     ["$.note.text", TEXT],
-  ])("%s is found, and works", async (path, outputs) => {
+  ])("is %s for the tool and the contract, and call works", async (path, outputs) => {
     const here = notes([NOTE], { "tools/note-read/TOOL.md": contractFile("note-read", outputs) });
     const made = await author(here, "--tools", "get_note=note-read", "--sample");
     expect(made).toMatchObject({ code: 0, tools: [{ contract: "note-read", result_extract: path }] });
@@ -188,7 +188,7 @@ describe("results", () => {
     expect((await here.run("call", "note-read")).code).toBe(0);
   });
 
-  it("that do not match the contract are refused after a sample, and a warning without one", async () => {
+  it("is refused if a sample does not match the contract; without a sample there is a warning", async () => {
     const outputs = { type: "object", properties: { body: TEXT }, required: ["body"] };
     const here = notes([NOTE], { "tools/note-read/TOOL.md": contractFile("note-read", outputs) });
     const words = ["--tools", "get_note=note-read"];
@@ -204,8 +204,8 @@ describe("results", () => {
   });
 });
 
-describe("an existing driver", () => {
-  it("keeps its bindings, and gets no contracts without a driver", async () => {
+describe("author for an existing driver", () => {
+  it("keeps its bindings, and creates no contracts that no driver uses", async () => {
     const here = notes([NOTE, reads("list_notes"), reads("count_notes")]);
     await author(here, "--id", "n-mcp", "--tools", "get_note=note.read");
     here.change(".drivers/n-mcp/DRIVER.md", (text) =>
@@ -228,8 +228,8 @@ describe("an existing driver", () => {
   });
 });
 
-describe("the workspace", () => {
-  it("is unchanged when the new driver would cause an error", async () => {
+describe("author and the workspace", () => {
+  it("changes nothing if the new driver would cause an error", async () => {
     const here = notes([reads("get_note")]);
     await author(here, "--id", "n-mcp");
     here.write(
@@ -243,7 +243,7 @@ describe("the workspace", () => {
     expect((await here.run("validate")).code).toBe(0);
   });
 
-  it("gets no contract that cannot be used", async () => {
+  it("creates no contract for a tool with an invalid schema", async () => {
     const here = notes([
       NOTE,
       reads("nowhere", { inputSchema: { type: "object", properties: { a: { $ref: "#/$defs/none" } } } }),
@@ -254,25 +254,29 @@ describe("the workspace", () => {
     expect((await here.run("validate")).code).toBe(0);
   });
 
-  it("is told about options that a DRIVER.md cannot hold", async () => {
+  it("says that --sandbox is not part of a DRIVER.md", async () => {
     const { left } = await author(notes([NOTE]), "--sandbox", "off");
     expect(left.join("\n")).toContain("add --sandbox contracts=off");
   });
 
-  it("gets sandbox hints that fit a driver", needs("bubblewrap"), async () => {
-    const here = notes([NOTE], {}, { PORTOLAN_SANDBOX: "" });
-    await author(here, "--id", "n-mcp");
-    here.write("s/c.json", "{");
-    const wrong = await here.run("why", "n-mcp", "--text");
-    expect(wrong.out).toContain("SyntaxError: ");
-    expect(wrong.out).not.toContain("--sandbox");
-    // Only an error that a sandbox may cause is explained with it.
-    here.write("s/server.mjs", 'throw new Error("EPERM: operation not permitted, scandir");');
-    const why = await here.run("why", "n-mcp", "--text");
-    expect(why.out).toContain("--sandbox contracts=off.");
-    expect(why.out).not.toContain("sandbox: off");
-    expect(envelope(await here.run(...AUTHOR)).hint).toContain(
-      "whether the sandbox is the reason, start the server with --sandbox off",
-    );
-  });
+  it(
+    "why has hints about the sandbox only for errors that a sandbox may cause",
+    needs("bubblewrap"),
+    async () => {
+      const here = notes([NOTE], {}, { PORTOLAN_SANDBOX: "" });
+      await author(here, "--id", "n-mcp");
+      here.write("s/c.json", "{");
+      const wrong = await here.run("why", "n-mcp", "--text");
+      expect(wrong.out).toContain("SyntaxError: ");
+      expect(wrong.out).not.toContain("--sandbox");
+      // Only an error that a sandbox may cause is explained with it.
+      here.write("s/server.mjs", 'throw new Error("EPERM: operation not permitted, scandir");');
+      const why = await here.run("why", "n-mcp", "--text");
+      expect(why.out).toContain("--sandbox contracts=off.");
+      expect(why.out).not.toContain("sandbox: off");
+      expect(envelope(await here.run(...AUTHOR)).hint).toContain(
+        "whether the sandbox is the reason, start the server with --sandbox off",
+      );
+    },
+  );
 });

@@ -17,18 +17,22 @@ function twoGood(): SmallPlace {
 }
 
 const BROKEN: readonly [string, Record<string, string>, string][] = [
-  ["a driver without most of it", { ".drivers/z-mcp/DRIVER.md": HALF }, ".drivers/z-mcp/DRIVER.md:2:1"],
-  ["a contract", { "tools/t2/TOOL.md": "---\nid: t2\n---\n" }, "tools/t2/TOOL.md:2:1"],
+  ["a driver with most fields missing", { ".drivers/z-mcp/DRIVER.md": HALF }, ".drivers/z-mcp/DRIVER.md:2:1"],
+  ["a contract with missing fields", { "tools/t2/TOOL.md": "---\nid: t2\n---\n" }, "tools/t2/TOOL.md:2:1"],
   [
-    "secrets beside a driver",
+    "a SECRETS.md with an invalid list",
     { ".drivers/a-mcp/SECRETS.md": "---\nsecrets: 5\n---\n" },
     ".drivers/a-mcp/SECRETS.md:2:10",
   ],
-  ["what is no front matter", { ".drivers/z-mcp/DRIVER.md": "hello" }, ".drivers/z-mcp/DRIVER.md:1:1"],
+  [
+    "a DRIVER.md without front matter",
+    { ".drivers/z-mcp/DRIVER.md": "hello" },
+    ".drivers/z-mcp/DRIVER.md:1:1",
+  ],
 ];
 
-describe.each(BROKEN)("%s is wrong", (_, files, where) => {
-  it("and the others serve", async () => {
+describe.each(BROKEN)("%s", (_, files, where) => {
+  it("is reported by every command, and the other drivers serve", async () => {
     const here = twoGood();
     for (const [name, text] of Object.entries(files)) here.write(name, text);
     const called = await here.run("call", "t1");
@@ -53,8 +57,8 @@ describe.each(BROKEN)("%s is wrong", (_, files, where) => {
   });
 });
 
-describe("one driver that is wrong", () => {
-  it("is refused in status, and why shows its errors", async () => {
+describe("an invalid driver", () => {
+  it("is refused in status, and why shows the errors", async () => {
     const here = twoGood();
     here.write(".drivers/z-mcp/DRIVER.md", HALF);
     const status = await here.run("status", "--json");
@@ -76,7 +80,7 @@ describe("one driver that is wrong", () => {
     expect((await here.run("why", "a-mcp", "--text")).out).toContain("No action needed: the driver works.");
   });
 
-  it("is explained by the name of its folder, too, if its id is another one", async () => {
+  it("can be named by its folder in why, if its id differs", async () => {
     const here = twoGood();
     renameSync(join(here.cwd, ".drivers/b-mcp"), join(here.cwd, ".drivers/c-mcp"));
     const why = await here.run("why", "c-mcp", "--text");
@@ -98,7 +102,7 @@ describe("one driver that is wrong", () => {
     expect((await running.done).code).toBe(0);
   });
 
-  it("is the error when there is no other server", async () => {
+  it("is the error of a command if there is no other server", async () => {
     const here = place({ ".drivers/z-mcp/DRIVER.md": HALF });
     const ran = await here.run("status");
     expect(ran.code).toBe(2);
@@ -107,7 +111,7 @@ describe("one driver that is wrong", () => {
     expect(envelope(await here.run("resolve", "t1")).message).toContain("description is missing");
   });
 
-  it("of another kind is skipped, without an error", async () => {
+  it("of an unsupported kind is skipped without an error", async () => {
     const here = twoGood();
     here.driver("z-cli");
     here.change(".drivers/z-cli/DRIVER.md", (text) =>
@@ -123,7 +127,7 @@ describe("one driver that is wrong", () => {
     expect((await here.run("why", "z-cli", "--text")).out).toContain("skipped");
   });
 
-  it("with the id of another driver is left out", async () => {
+  it("with the id of another driver is left out, and reported", async () => {
     const here = twoGood();
     here.driver("c-mcp");
     here.change(".drivers/c-mcp/DRIVER.md", (text) => text.replace("id: c-mcp", "id: a-mcp"));
@@ -134,7 +138,7 @@ describe("one driver that is wrong", () => {
     expect((await here.run("why", "a-mcp", "--text")).out).toContain("driver a-mcp is declared twice");
   });
 
-  it("starts no server of a config file with errors", async () => {
+  it("errors in portolan.yaml prevent every call of a driver, and start no server", async () => {
     const here = twoGood();
     here.write("portolan.yaml", "version: 1\nservers: { x: { comand: node } }\n");
     const ran = await here.run("call", "t1");
@@ -143,7 +147,7 @@ describe("one driver that is wrong", () => {
   });
 });
 
-it("a server named like the contracts is an error with its place", async () => {
+it('a server named "contracts" is an error with its place', async () => {
   const here = twoGood();
   here.write("portolan.yaml", `version: 1\nservers:\n  contracts: { url: "http://127.0.0.1:1/mcp" }\n`);
   const ran = await here.run("resolve", "t1");
@@ -159,8 +163,8 @@ it("a server named like the contracts is an error with its place", async () => {
   expect((await here.run("call", "t1")).err).toContain("portolan.yaml:3:3 the server contracts");
 });
 
-describe("validate takes each by its path", () => {
-  it("alone, in its workspace", async () => {
+describe("validate with a path", () => {
+  it("checks a driver, contract or secrets file in its workspace", async () => {
     const here = twoGood();
     here.write(".drivers/z-mcp/DRIVER.md", HALF);
     here.write(".secrets/SECRETS.md", secretsFile("t1"));
@@ -191,7 +195,7 @@ describe("validate takes each by its path", () => {
     expect((await here.run("validate", ".drivers/b-mcp")).code).toBe(0);
   });
 
-  it("alone, without a workspace", async () => {
+  it("checks a driver without a workspace around it", async () => {
     const here = smallPlace();
     // There are contracts, and no driver.
     expect(JSON.parse((await here.run("validate")).out)).toMatchObject({ valid: true, files: [{}] });
@@ -216,32 +220,38 @@ describe("auth.ref", () => {
     return here;
   };
 
-  it.each([".drivers/a-mcp/sec/SECRETS.md", "sec/SECRETS.md"])("names a file that grants: %s", async (at) => {
-    const here = withRef("./sec/SECRETS.md");
-    here.write(at, secretsFile("t1"));
-    expect(await here.run("validate")).toMatchObject({ code: 0 });
-    const ran = await here.run("call", "t1", "--text");
-    expect(ran).toMatchObject({ code: 0, err: "" });
-    // The value itself is not shown, but it arrived.
-    expect(ran.out).not.toContain('"key":""');
-  });
+  it.each([".drivers/a-mcp/sec/SECRETS.md", "sec/SECRETS.md"])(
+    "can name a secrets file with grants: %s",
+    async (at) => {
+      const here = withRef("./sec/SECRETS.md");
+      here.write(at, secretsFile("t1"));
+      expect(await here.run("validate")).toMatchObject({ code: 0 });
+      const ran = await here.run("call", "t1", "--text");
+      expect(ran).toMatchObject({ code: 0, err: "" });
+      // The value itself is not shown, but it arrived.
+      expect(ran.out).not.toContain('"key":""');
+    },
+  );
 
-  it("is an error with its place when the file is missing", async () => {
+  it("is an error with its place if the file is missing", async () => {
     const here = withRef("./NOPE.md");
     const ran = await here.run("validate", "--text");
     expect(ran.code).toBe(1);
     expect(ran.out).toMatch(/DRIVER\.md:\d+:14 error auth\.ref \.\/NOPE\.md does not exist/);
   });
 
-  it.each(["../../../outside/SECRETS.md", "./link/SECRETS.md"])("never leads out: %s", async (ref) => {
-    const here = withRef(ref);
-    const outside = join(dirname(here.cwd), "outside");
-    mkdirSync(outside);
-    writeFileSync(join(outside, "SECRETS.md"), secretsFile("t1"));
-    symlinkSync(outside, join(here.cwd, ".drivers/a-mcp/link"));
-    const ran = await here.run("validate", "--text");
-    expect(ran.code).toBe(1);
-    expect(ran.out).toContain("is outside of the workspace, so Portolan does not read it");
-    expect((await here.run("call", "t1")).code).not.toBe(0);
-  });
+  it.each(["../../../outside/SECRETS.md", "./link/SECRETS.md"])(
+    "cannot name a file outside the workspace: %s",
+    async (ref) => {
+      const here = withRef(ref);
+      const outside = join(dirname(here.cwd), "outside");
+      mkdirSync(outside);
+      writeFileSync(join(outside, "SECRETS.md"), secretsFile("t1"));
+      symlinkSync(outside, join(here.cwd, ".drivers/a-mcp/link"));
+      const ran = await here.run("validate", "--text");
+      expect(ran.code).toBe(1);
+      expect(ran.out).toContain("is outside of the workspace, so Portolan does not read it");
+      expect((await here.run("call", "t1")).code).not.toBe(0);
+    },
+  );
 });

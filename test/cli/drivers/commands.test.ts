@@ -15,7 +15,7 @@ const FILES = ".drivers/filesystem-mcp/DRIVER.md";
 const NOTE = "tools/note-read/TOOL.md";
 
 describe("resolve", () => {
-  it("shows each phase, each rejection, and why the first is first", async () => {
+  it("shows each phase, each rejection, and why the first driver is first", async () => {
     const { run } = examplePlace();
     const text = await run("resolve", "note-read", "--text");
     expect({ code: text.code, err: text.err }).toEqual({ code: 0, err: "" });
@@ -36,7 +36,7 @@ describe("resolve", () => {
     });
   });
 
-  it("ends with 3 when no driver is left, and names the nearest", async () => {
+  it("exits with 3 if no driver is left, and names the nearest one", async () => {
     const { run } = examplePlace();
     const ran = await run(
       "resolve",
@@ -56,7 +56,7 @@ describe("resolve", () => {
     });
   });
 
-  it("takes a policy from a file, and refuses words that it does not know", async () => {
+  it("reads a policy from a file, and refuses unknown keys", async () => {
     const { run, write } = examplePlace();
     write("strict.yaml", "version: 1\ncontracts: { region: us-east-1 }\n");
     const ran = await run("resolve", "note-read", "--policy", "strict.yaml", "--json");
@@ -66,7 +66,7 @@ describe("resolve", () => {
     expect(envelope(wrong).message).toContain('unknown part: "only=me"');
   });
 
-  it("explains a contract whose only driver is refused", async () => {
+  it("explains why the only driver of a contract is refused", async () => {
     const { run, change } = examplePlace();
     change(FILES, (text) => text.replaceAll("result_extract: $.content", "result_extract: $.contents"));
     const ran = await run("resolve", "note-list", "--text");
@@ -128,7 +128,7 @@ describe("diff", () => {
 });
 
 describe("registration", () => {
-  it("refuses a breaking change under the same major version, and leaves the others alone", async () => {
+  it("refuses a breaking change within the same major version, and keeps the other drivers", async () => {
     const { run, change, file, write } = examplePlace();
     expect((await run("status")).code).toBe(0);
     const before = file(CAT);
@@ -169,7 +169,7 @@ describe("registration", () => {
     expect((await run("status")).code).toBe(0);
   });
 
-  it("accepts any change of a driver that never worked", async () => {
+  it("accepts any change of a driver that has never worked", async () => {
     const { run, change } = examplePlace();
     change(CAT, (text) => text.replace("$.text", "$.nothing"));
     expect((await run("status")).code).toBe(3);
@@ -212,7 +212,7 @@ describe("author", () => {
     expect(JSON.parse(tested.out)).toMatchObject({ passed: true });
   });
 
-  it("never changes a file with other content", async () => {
+  it("never overwrites a file with other content", async () => {
     const here = place({ "notes/a.txt": "A" });
     const words = [...author, "--tools", "list_directory", "--text"];
     await here.run(...words, "--", "./notes");
@@ -255,7 +255,7 @@ describe("author", () => {
     expect(existsSync(join(here.cwd, ".drivers"))).toBe(false);
   });
 
-  it("keeps values out of its files", async () => {
+  it("does not write secret values into its files", async () => {
     const here = place({ "notes/a.txt": "A" });
     const value = "s3cr3t-of-the-test";
     const ran = await here.run(
@@ -283,7 +283,7 @@ describe("author", () => {
   it.each([
     ["http", () => startHttpServer({ era: "modern" })],
     ["sse", () => startSseServer()],
-  ] as const)("knows a remote server, which is spoken to by %s", async (transport, begin) => {
+  ] as const)("supports a remote server over %s", async (transport, begin) => {
     const server = await started<{ readonly url: string; close(): Promise<void> }>(begin());
     const here = place();
     const ran = await here.run(

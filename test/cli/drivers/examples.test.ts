@@ -55,7 +55,7 @@ describe("test", () => {
   });
 
   it.each(["approval: always", "approve_from_risk: 0"])(
-    "skips calls that the policy %s wants a person to approve",
+    "skips calls that require approval by the policy %s",
     async (policy) => {
       const { run, change } = examplePlace();
       change("portolan.yaml", (text) => `${text}  ${policy}\n`);

@@ -1,4 +1,4 @@
-// Contracts whose ids have dots: called by id or by the name that agents see, and never confused.
+// Contracts whose ids have dots: commands accept the id and the name that agents see, without collisions.
 
 import { describe, expect, it } from "vitest";
 import { examplePlace, type Place } from "../../helpers/drivers.ts";
@@ -16,7 +16,7 @@ const namesOf = (out: string): string[] =>
   (JSON.parse(out) as { tools: { name: string }[] }).tools.map(({ name }) => name);
 
 describe("a contract whose id has a dot", () => {
-  it("is a readable tool, and list, resolve and call accept both names", async () => {
+  it("becomes a readable tool name, and list, resolve and call accept both names", async () => {
     const { run } = dotted();
     const listed = namesOf((await run("list", "contracts", "--json")).out);
     expect(listed).toContain("note_read");
@@ -34,7 +34,7 @@ describe("a contract whose id has a dot", () => {
     }
   });
 
-  it("has a hash only when two names would collide", async () => {
+  it("gets a hash only if two names would be equal", async () => {
     const { run, change, write, file } = dotted();
     write("tools/other/TOOL.md", file("tools/note-read/TOOL.md").replace("id: note.read", "id: note..read"));
     change(".drivers/cat-mcp/DRIVER.md", (text) => text.replace("tool: note.read", "tool: note..read"));

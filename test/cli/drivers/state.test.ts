@@ -46,7 +46,7 @@ describe("a driver that cannot serve", () => {
       },
       "A secret is missing: API_KEY (for Key)",
     ],
-  ])("%s is told as that, by why and by status", async (_, make, reason) => {
+  ])("%s: why and status show this reason", async (_, make, reason) => {
     const here = make();
     const why = await here.run("why", "other-mcp", "--text");
     expect(why.code).toBe(3);
@@ -61,14 +61,14 @@ describe("a driver that cannot serve", () => {
     );
   });
 
-  it("because of its health check advises about that, not about other warnings", async () => {
+  it("because of its health check: the hint is about the health check, not about other warnings", async () => {
     const here = withOther('health_check: { method: exec, cmd: "false" }');
     expect((await here.run("why", "other-mcp", "--text")).out).toContain(
       "Find out why its health check fails",
     );
   });
 
-  it("because of a missing login shows how to log in, and ends with 5", async () => {
+  it("because of a missing login: why and status show how to log in, and exit with 5", async () => {
     const here = withOther('auth: { login: { cmd: "true", interactive: false } }');
     const why = await here.run("why", "other-mcp", "--text");
     expect(why.code).toBe(5);
@@ -83,7 +83,7 @@ describe("a driver that cannot serve", () => {
     expect((await here.run("why", "other-mcp")).code).toBe(0);
   });
 
-  it("is not refused without a reason", async () => {
+  it("because its contract is missing: status shows it as refused, without an empty reason", async () => {
     const here = withOther("");
     here.change(".drivers/other-mcp/DRIVER.md", (text) => text.replace("tools/t1/", "tools/t9/"));
     const status = await here.run("status", "--text");
@@ -119,7 +119,7 @@ describe("secrets check", () => {
   });
 });
 
-it("waits only for the named servers", { timeout: 30_000 }, async () => {
+it("starts only the servers that are named", { timeout: 30_000 }, async () => {
   const here = smallPlace();
   here.contract("t1", "examples: [{ name: any, input: {} }]");
   here.contract("t2");
@@ -137,14 +137,14 @@ it("waits only for the named servers", { timeout: 30_000 }, async () => {
 describe("a call that needs approval, without a terminal", () => {
   const MUTATES = 'mutates: ["workspace:files"]\napproval: on-mutate';
 
-  it.each([[[]], [["--no-input"]]])("is made when the policy says so %j", async (flags) => {
+  it.each([[[]], [["--no-input"]]])("runs if the policy allows it: %j", async (flags) => {
     const here = smallPlace({ "portolan.yaml": "version: 1\ncontracts: { unattended: allow }\n" });
     here.contract("t1", MUTATES);
     here.driver("good-mcp");
     expect(await here.run("call", "t1", ...flags)).toMatchObject({ code: 0, err: "" });
   });
 
-  it("is refused otherwise, without claiming that a person declined", async () => {
+  it("is refused without such a policy; the error does not say that a person declined", async () => {
     const here = smallPlace();
     here.contract("t1", MUTATES);
     here.driver("good-mcp");
@@ -158,7 +158,7 @@ describe("a call that needs approval, without a terminal", () => {
 describe("a call of a contract", () => {
   const DRIVER = "portolan/driver";
 
-  it("is pinned to a driver, or kept to a region", async () => {
+  it("can be pinned to a driver, or limited to a region", async () => {
     const here = smallPlace();
     here.driver("a-mcp", "region: [eu-west-1]");
     here.driver("b-mcp", "region: [us-east-1]");
@@ -173,7 +173,7 @@ describe("a call of a contract", () => {
     expect(nobody.code).toBe(3);
   });
 
-  it("only: other tools cannot be pinned", async () => {
+  it("can be pinned, but calls of other tools cannot", async () => {
     const here = smallPlace();
     here.write("portolan.yaml", `version: 1\nservers: { x: { command: node, args: [server.mjs] } }\n`);
     const ran = await here.run("call", "x.whoami", "--pin", "b-mcp");
@@ -184,7 +184,7 @@ describe("a call of a contract", () => {
   });
 });
 
-it("a prompt that is a block of a skill is reached by its name", async () => {
+it("prompt finds a prompt that is part of a skill by its name", async () => {
   const here = smallPlace();
   const skill = "./skills/summarize/SKILL.md";
   here.write(skill, "---\nname: summarize\ndescription: Sums things up.\n---\n");

@@ -14,7 +14,7 @@ interface Told {
 const resource = (kind: string): string =>
   `resources: [{ uri_template: "note://{id}", integrate_as: ref_kind, ref_kind_id: ${kind} }]`;
 
-test("names without an owner are errors, with their place", async () => {
+test("references to unknown drivers, contracts and secrets are errors with their place", async () => {
   const here = smallPlace();
   here.driver("a-mcp", resource("notes"), { env: { KEY: "${secrets.OTHER_KEY}" } });
   here.driver("b-mcp", resource("notes"));
@@ -60,7 +60,7 @@ test("names without an owner are errors, with their place", async () => {
   ]);
 });
 
-test("an entry that only another driver has moves to the workspace; a second one is not proposed", async () => {
+test("the hint for a missing secret names the entry to move, or the error to correct", async () => {
   const here = smallPlace();
   here.driver("a-mcp", "", { env: { KEY: "${secrets.API_KEY}" } });
   here.driver("b-mcp", "", { env: { KEY: "${secrets.API_KEY}" } });
