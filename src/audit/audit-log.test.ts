@@ -157,7 +157,7 @@ test.each([
     },
   ],
 ])(
-  "while a gateway runs, a log is continued at its path and reported once: %s",
+  "damage while a gateway runs is reported once, and the log continues at its path: %s",
   async (damaged, shown, harm) => {
     const log = await open();
     append(log, 10);

@@ -12,7 +12,7 @@ const server = {
   endpoint: { transport: "stdio", command: "npx", args: ["@modelcontextprotocol/server-memory"] },
 } as const;
 
-test("hints for a server of a program name the fields to write", () => {
+test("hints for a server that a program declares name the config fields to write", () => {
   const command = grantCommand(server);
   const denied = { path: "/data/my notes", where: "args[1]" };
   const granted = { read: ["/data/a"], write: ["/data/b"], deny: ["/data/a/private"] };

@@ -21,8 +21,8 @@ function plan(
 const OWN = { protocol: "http/protobuf" };
 
 test.each<[string, Record<string, string>, TelemetrySettings | undefined, object | undefined]>([
-  ["without variables and settings, Portolan exports nothing", {}, undefined, undefined],
-  ["with Prometheus only, Portolan exports nothing", {}, { prometheus: {} }, undefined],
+  ["without variables and settings, there is no OTLP export", {}, undefined, undefined],
+  ["with Prometheus only, there is no OTLP export", {}, { prometheus: {} }, undefined],
   [
     "an endpoint exports traces and metrics",
     { OTEL_EXPORTER_OTLP_ENDPOINT: "http://a" },
