@@ -65,7 +65,7 @@ async function problems(): Promise<string[]> {
 
 const logFile = (name = "calls.jsonl"): string => join(folders.log, name);
 
-test("a log that nobody touched is intact, over restarts and rotations", async () => {
+test("an unchanged log stays intact after restarts and rotations", async () => {
   await written(50);
   await written(50, { maxBytes: 4_000 });
   const [chain] = await verifyAudit(folders);
@@ -75,7 +75,7 @@ test("a log that nobody touched is intact, over restarts and rotations", async (
   expect(reported).toEqual([]);
 });
 
-test("calls are found by time, caller, tool and outcome, the newest ones first to stay", async () => {
+test("readCalls filters by time, caller, tool and outcome, and its limit keeps the newest calls", async () => {
   await using log = await open();
   append(log, 20);
   append(log, 3, "bob");
@@ -91,7 +91,7 @@ test("calls are found by time, caller, tool and outcome, the newest ones first t
   expect([matched, calls.map(({ id }) => id)]).toEqual([20, ["x-16", "x-17", "x-18", "x-19"]]);
 });
 
-test("a line is in the file when sync resolves, soon without it, and when the process exits", async () => {
+test("a record is written when sync() resolves, soon without sync(), and when the process exits", async () => {
   await using log = await open();
   const lines = (): number => readFileSync(log.path, "utf8").split("\n").length;
   append(log, 1);
@@ -104,7 +104,7 @@ test("a line is in the file when sync resolves, soon without it, and when the pr
   expect(lines()).toBe(5);
 });
 
-test("two gateways of one workspace write two chains", async () => {
+test("two gateways of one workspace write separate chains", async () => {
   await using first = await open();
   await using second = await open();
   expect([first, second].map(({ path }) => path)).toEqual([logFile(), logFile("calls-2.jsonl")]);
@@ -118,7 +118,7 @@ test("two gateways of one workspace write two chains", async () => {
   expect((await readCalls(folders, { caller: "bob" }, 9)).matched).toBe(2);
 });
 
-test("an incomplete line that a crash left is cut off, and the log says so", async () => {
+test("an incomplete line after a crash is removed, and the log records the removal", async () => {
   const log = await open();
   append(log, 3);
   await log.sync();
@@ -133,7 +133,7 @@ test("an incomplete line that a crash left is cut off, and the log says so", asy
   expect(await problems()).toEqual([]);
 });
 
-test("a log that was shortened while no gateway ran is reported at the start, and stays visible", async () => {
+test("a log that was shortened while no gateway ran is reported at the start and by verification", async () => {
   await written(10);
   const text = readFileSync(logFile(), "utf8");
   truncateSync(logFile(), text.slice(0, -200).lastIndexOf("\n") + 1);
@@ -157,7 +157,7 @@ test.each([
     },
   ],
 ])(
-  "while a gateway runs, a log is continued at its path and reported once: %s",
+  "damage while a gateway runs is reported once, and the log continues at its path: %s",
   async (damaged, shown, harm) => {
     const log = await open();
     append(log, 10);
@@ -191,7 +191,7 @@ test.each([
 test.each([
   ["missing", (): void => rmSync(folders.anchors, { recursive: true })],
   ["damaged", (): void => writeFileSync(join(folders.anchors, "calls.anchor"), "{}")],
-])("an anchor that is %s is reported at the start, and stays visible", async (_state, harm) => {
+])("an anchor that is %s is reported once at the start, and later by verification", async (_state, harm) => {
   await written(10);
   // Five whole records are left, so the lines alone are intact.
   writeFileSync(logFile(), `${readFileSync(logFile(), "utf8").split("\n").slice(0, 5).join("\n")}\n`);
@@ -210,7 +210,7 @@ test.each([
   ]);
 });
 
-test("a log that was emptied together with its anchor is reported, a crash at the first start is not", async () => {
+test("a log that was emptied together with its anchor is reported, but a crash at the first start is not", async () => {
   await written(1);
   truncateSync(logFile(), 0);
   rmSync(folders.anchors, { recursive: true });
@@ -229,7 +229,7 @@ test("a log that was emptied together with its anchor is reported, a crash at th
   expect([reported, await problems()]).toEqual([[], []]);
 });
 
-test("the anchors of the default place depend on the workspace, not on the home folder", async () => {
+test("the names of the default folders depend on the workspace, not on the home folder", async () => {
   const namesIn = async (home: string): Promise<string[]> => {
     vi.stubEnv("XDG_DATA_HOME", join(home, "data"));
     vi.stubEnv("XDG_CONFIG_HOME", join(home, "config"));
@@ -256,7 +256,7 @@ test("a changed last line is reported as changed, not as missing records", async
   expect(await problems()).not.toEqual([]);
 });
 
-test("an entry with long texts is cut, so that its line can be verified", async () => {
+test("an entry with long texts is truncated, so that its line can be verified", async () => {
   const long = "ä".repeat(50_000);
   {
     await using log = await open();
@@ -271,7 +271,7 @@ test("an entry with long texts is cut, so that its line can be verified", async 
   expect(await problems()).toEqual([]);
 });
 
-test("the observer cuts every text that a client chose", async () => {
+test("the observer truncates every text that a client sends", async () => {
   await using log = await open();
   const long = "x".repeat(5_000);
   const calls = new CallObservers();
@@ -288,7 +288,7 @@ test("the observer cuts every text that a client chose", async () => {
   expect(JSON.parse(line)).toMatchObject({ target: cut, tool: cut, client: cut });
 });
 
-test("old files beyond `keep` are removed, and the rest is still intact", async () => {
+test("old files beyond `keep` are removed, and the remaining log stays intact", async () => {
   const log = await open({ maxBytes: 2_000, keep: 2 });
   for (let at = 0; at < 10; at += 1) {
     append(log, 8);
@@ -302,7 +302,7 @@ test("old files beyond `keep` are removed, and the rest is still intact", async 
   expect(await problems()).not.toEqual([]);
 });
 
-test("a folder that cannot be used is an error", async () => {
+test("a folder that cannot be created is an error", async () => {
   writeFileSync(folders.anchors, "");
   await expect(open()).rejects.toMatchObject({ code: "FILE_FAILED" });
   rmSync(folders.log, { recursive: true });
@@ -310,7 +310,7 @@ test("a folder that cannot be used is an error", async () => {
   await expect(open()).rejects.toMatchObject({ code: "FILE_FAILED" });
 });
 
-describe("tampering", () => {
+describe("verification after tampering", () => {
   /** A generator with a fixed seed, so that a failure can be repeated. */
   function randoms(seed: number): (below: number) => number {
     let state = seed;
@@ -381,7 +381,7 @@ describe("tampering", () => {
     return chain.end(files.size).problems.length === 0;
   }
 
-  test("1000 of 1000 random changes show", async () => {
+  test("detects each of 1000 random changes", async () => {
     await written(60, { maxBytes: 5_000 });
     const paths = (await chainFiles(folders.log)).get("calls") ?? [];
     const files: Files = new Map(paths.map((path) => [basename(path), readFileSync(path)]));
@@ -403,7 +403,7 @@ describe("tampering", () => {
     expect(missed).toEqual([]);
   });
 
-  test("a whole older copy of the log, and a log without its anchor, show", async () => {
+  test("detects an older copy of the log, and a log without its anchor", async () => {
     await written(5);
     const older = readFileSync(logFile());
     await written(5);
@@ -420,7 +420,7 @@ describe("tampering", () => {
     ]);
   });
 
-  test("an anchor that somebody rewrote without the key does not count", async () => {
+  test("detects an anchor that was changed without the key", async () => {
     await written(5);
     const anchor = join(folders.anchors, "calls.anchor");
     writeFileSync(anchor, readFileSync(anchor, "utf8").replaceAll('"n":7', '"n":3'));
@@ -428,7 +428,7 @@ describe("tampering", () => {
   });
 });
 
-test("a key of another length is an error with the file to restore", async () => {
+test("a key with a wrong length is an error that names the file to restore", async () => {
   mkdirSync(folders.anchors, { recursive: true });
   writeFileSync(join(folders.anchors, "key"), "short");
   await expect(open()).rejects.toMatchObject({

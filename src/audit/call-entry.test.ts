@@ -48,7 +48,7 @@ function expected(record: CallRecord, digest: string | undefined): unknown {
   return JSON.parse(JSON.stringify(fields));
 }
 
-test("every entry has the fields of its own call, whatever calls came before", () => {
+test("every entry contains only the fields of its own call", () => {
   fc.assert(
     fc.property(fc.array(fc.tuple(records, maybe(fc.constant("sha256-abc"))), { maxLength: 30 }), (calls) => {
       const entries = new CallEntries((value) => value.replaceAll("read", "***"));
@@ -58,7 +58,7 @@ test("every entry has the fields of its own call, whatever calls came before", (
   );
 });
 
-test("an entry that is too long for a line is cut, and says so", () => {
+test('an entry that is too long for a line is truncated and marked with "cut"', () => {
   const [record] = fc.sample(records, 1) as [CallRecord];
   const entries = new CallEntries((value) => value);
   const long = entries.textOf({ ...record, caller: "a".repeat(MAX_LINE_BYTES) }, undefined);
@@ -66,7 +66,7 @@ test("an entry that is too long for a line is cut, and says so", () => {
   expect(JSON.parse(long)).toMatchObject({ type: "call", cut: true });
 });
 
-test("the kept texts are bounded, and texts of a thousand tools stay right", () => {
+test("entries stay correct for more tools than the cache of texts holds", () => {
   const [record] = fc.sample(records, 1) as [CallRecord];
   const entries = new CallEntries((value) => value);
   for (let at = 0; at < 2_500; at += 1) {

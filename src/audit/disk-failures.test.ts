@@ -1,4 +1,4 @@
-// Audit log on a disk that fails for a moment: no record is lost, and no flush is claimed that did not happen.
+// Audit log on a disk that fails temporarily: no record is lost, and sync() does not resolve without a flush.
 
 import type * as Fs from "node:fs";
 import { fdatasync, mkdtempSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
@@ -40,7 +40,7 @@ async function setUp(maxBytes?: number) {
   return { log, folders, reported, forgotten };
 }
 
-test("a rotation whose new file cannot be opened once is finished with the next line", async () => {
+test("if a rotation cannot open its new file, the next record completes the rotation", async () => {
   const { log, folders, reported } = await setUp(2_000);
   log.append(entry());
   log.append(entry());
@@ -88,7 +88,7 @@ test("a full file that could not be flushed is flushed by the next sync", async 
   expect(flushed.filter((fd) => fd === failed[0]).length).toBeGreaterThan(1);
 });
 
-test("waiting lines are written without another line, when the disk accepts them again", async () => {
+test("waiting records are written without a new record when the disk accepts them again", async () => {
   const { log, reported, forgotten } = await setUp();
   vi.mocked(writeSync).mockImplementationOnce(() => {
     throw Object.assign(new Error("ENOSPC: no space left on device"), { code: "ENOSPC" });
@@ -107,7 +107,7 @@ test("waiting lines are written without another line, when the disk accepts them
   expect(readFileSync(log.path, "utf8").trim().split("\n")).toHaveLength(3);
 });
 
-test("a flush that failed is tried again without another line", async () => {
+test("a failed flush is retried without a new record", async () => {
   const { log, reported } = await setUp();
   vi.mocked(fdatasync).mockImplementationOnce((_fd, done) => done(new Error("EIO: i/o error")));
   log.append(entry());
@@ -118,7 +118,7 @@ test("a flush that failed is tried again without another line", async () => {
   ]);
 });
 
-test("after more lines than memory keeps, the log writes again", async () => {
+test("after more waiting records than memory keeps, the log writes again and counts the lost records", async () => {
   const { log, folders, reported } = await setUp();
   const write = vi.mocked(writeSync).getMockImplementation();
   onTestFinished(() => void vi.mocked(writeSync).mockImplementation(write as typeof writeSync));

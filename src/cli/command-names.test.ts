@@ -4,7 +4,7 @@ import { Command } from "commander";
 import { expect, test } from "vitest";
 import { COMMANDS } from "./program.ts";
 
-test("the names of each entry are those of the commands that it defines", async () => {
+test("each entry of COMMANDS has the names of the commands that it defines", async () => {
   const defined: string[] = [];
   for (const [, load] of COMMANDS) {
     const program = new Command();

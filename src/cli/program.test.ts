@@ -162,7 +162,7 @@ const error = (ran: Ran): JsonObject =>
   (JSON.parse(ran.err.trimEnd().split("\n").at(-1) ?? "") as { error: JsonObject }).error;
 
 describe("the program", () => {
-  test("help and version", async () => {
+  test("prints help and version", async () => {
     const help = await portolan(["--help"]);
     expect(help.code).toBe(0);
     expect(help.out).toMatch(/First use:\n {2}add, remove +[^]*Machine:\n/);
@@ -204,7 +204,7 @@ describe("the program", () => {
     expect(out.split("\n").length).toBeLessThanOrEqual(65);
   });
 
-  test("nothing, and what is not known", async () => {
+  test("shows the usage without a command, and suggests similar commands and options", async () => {
     const nothing = await portolan([]);
     expect(nothing).toMatchObject({ code: 2, out: "" });
     expect(nothing.err).toContain("Usage:");
@@ -232,7 +232,7 @@ describe("the program", () => {
 });
 
 describe("targets and options", () => {
-  test("a URL with headers", async () => {
+  test("a URL is connected with the headers and limits of the options", async () => {
     await portolan([
       "list",
       URL_TARGET,
@@ -255,7 +255,7 @@ describe("targets and options", () => {
     expect(fake.closed).toBe(1);
   });
 
-  test("a quoted command, and one after --", async () => {
+  test("a command can be quoted, or follow --", async () => {
     await portolan(["list", "node 'my server.js' --x", "--env", "A=1", "--env", "TOKEN", "--cwd", "."]);
     expect(fake.configs[0]).toMatchObject({
       transport: "stdio",
@@ -269,7 +269,7 @@ describe("targets and options", () => {
     expect(fake.calls).toEqual([["echo", { message: "x" }]]);
   });
 
-  test("roots", async () => {
+  test("--root declares a root to the server", async () => {
     await portolan(["list", URL_TARGET, "--root", "."]);
     expect(fake.configs[0]?.handlers?.roots).toEqual([
       { uri: pathToFileURL(cwd).href, name: expect.any(String) },
@@ -297,7 +297,7 @@ describe("targets and options", () => {
     [["call", URL_TARGET, "echo", "--args", "{"], "USAGE", /not JSON/],
     [["call", URL_TARGET, "echo", "--args", "[]"], "USAGE", /object/],
     [["call", URL_TARGET, "echo", "--out", "text.txt"], "USAGE", /exists already/],
-  ])("%j is %s", async (argv, code, message) => {
+  ])("%j fails with %s", async (argv, code, message) => {
     const ran = await portolan(argv);
     expect(ran.code).toBe(2);
     expect(ran.out).toBe("");
@@ -305,7 +305,7 @@ describe("targets and options", () => {
     expect(error(ran)).toMatchObject({ code, message: expect.stringMatching(message) });
   });
 
-  test("a server that cannot be reached", async () => {
+  test("a failed connection gives the exit code of its error", async () => {
     fake.connectError = new PortolanError("SERVER_START_FAILED", "no", { stderr: "boom" });
     const ran = await portolan(["list", URL_TARGET], { tty: true });
     expect(ran.code).toBe(3);
@@ -318,7 +318,7 @@ describe("targets and options", () => {
 });
 
 describe("list", () => {
-  test("as JSON", async () => {
+  test("prints JSON without a terminal", async () => {
     const { code, out, err } = await portolan(["list", URL_TARGET]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
     const listing = JSON.parse(out) as JsonObject;
@@ -335,7 +335,7 @@ describe("list", () => {
     expect(listing["timing"]).toEqual({ connectMs: expect.any(Number), listMs: expect.any(Number) });
   });
 
-  test("as text", async () => {
+  test("prints text at a terminal", async () => {
     const { code, out } = await portolan(["list", URL_TARGET], { tty: true });
     expect(code).toBe(0);
     expect(out.replace(/\d+ ms/g, "N ms")).toBe(`Demo 1.2 (demo)
@@ -362,13 +362,13 @@ Prompts (1)
 `);
   });
 
-  test("schemas and everything", async () => {
+  test("--schema shows schemas, and --all shows full descriptions", async () => {
     const { out } = await portolan(["list", URL_TARGET, "--text", "--schema", "--all"]);
     expect(out).toContain('"required": [');
     expect(out).toContain("// At length.");
   });
 
-  test("a lesser list that fails is a diagnostic", async () => {
+  test("a failed list of resources is a diagnostic, not an error", async () => {
     fake.resourcesError = new PortolanError("RPC_ERROR", "broken");
     const { code, out } = await portolan(["list", URL_TARGET]);
     expect(code).toBe(0);
@@ -388,7 +388,7 @@ describe("call", () => {
     expect((await portolan(["call", URL_TARGET, "echo", "message=5"], { tty: true })).out).toBe("ok\n");
   });
 
-  test("every way to give arguments", async () => {
+  test("accepts arguments in every form", async () => {
     await portolan(["call", URL_TARGET, 'echo(message: "a", times: 2)']);
     await portolan(["call", URL_TARGET, "echo('a', 2)"]);
     await portolan(["call", URL_TARGET, "function echo(message: 'a', times?: integer): string", "times=2"]);
@@ -399,7 +399,7 @@ describe("call", () => {
     expect(fake.calls.at(-1)).toEqual(["echo", { message: "from a file" }]);
   });
 
-  test("wrong tools and arguments are named, all at once, and nothing is called", async () => {
+  test("reports wrong tools and arguments, all at once, and calls no tool", async () => {
     expect(error(await portolan(["call", URL_TARGET, "ecco"]))).toMatchObject({
       code: "TOOL_NOT_FOUND",
       hint: 'Did you mean "echo"?',
@@ -425,7 +425,7 @@ describe("call", () => {
     expect(fake.closed).toBe(3);
   });
 
-  test("a tool's own failure is exit code 1", async () => {
+  test("an error result of the tool gives the exit code 1", async () => {
     fake.result = { content: [{ type: "text", text: "no such thing" }], isError: true };
     expect(await portolan(["call", URL_TARGET, "echo", "message=x"])).toMatchObject({ code: 1, err: "" });
     const shown = await portolan(["call", URL_TARGET, "echo", "message=x"], { tty: true });
@@ -433,7 +433,7 @@ describe("call", () => {
     expect(shown.err).toContain("echo returned an error");
   });
 
-  test("bytes are saved where --out says, also beside JSON", async () => {
+  test("--out saves content to a file, also with JSON output", async () => {
     fake.result = { content: [{ type: "image", data: "aGk=", mimeType: "image/png" }] };
     const shown = await portolan(["call", URL_TARGET, "echo", "message=x", "--out", "a.png"], { tty: true });
     expect(shown.out).toBe(`[image image/png, 2 B] ${join(cwd, "a.png")}\n`);
@@ -445,7 +445,7 @@ describe("call", () => {
     expect(readFileSync(join(cwd, "b.txt"), "utf8")).toBe("raw\u001b");
   });
 
-  test("a signal cancels the call, closes the server, and is the exit code", async () => {
+  test("a signal cancels the call, closes the server, and sets the exit code", async () => {
     fake.call = (_, __, { signal }) =>
       new Promise((_resolve, reject) => {
         signal?.addEventListener("abort", () => reject(new PortolanError("CONNECTION_LOST", "whatever")));
@@ -458,7 +458,7 @@ describe("call", () => {
     expect(signals.exit).not.toHaveBeenCalled();
   });
 
-  test("questions are asked at a terminal and declined without one", async () => {
+  test("elicitations are asked at a terminal, and declined without one", async () => {
     fake.call = async (_, __, ___, config) => {
       const answer = await config.handlers?.elicit?.(
         { mode: "form", message: "Sure?", requestedSchema: {} },
@@ -477,7 +477,7 @@ describe("call", () => {
 });
 
 describe("read and prompt", () => {
-  test("read", async () => {
+  test("read prints or saves a resource", async () => {
     expect((await portolan(["read", URL_TARGET, "demo://a"], { tty: true })).out).toBe("body\n");
     expect(JSON.parse((await portolan(["read", URL_TARGET, "demo://a"])).out)).toEqual({
       contents: [{ uri: "demo://a", text: "body\u001b[31m" }],
@@ -486,7 +486,7 @@ describe("read and prompt", () => {
     expect(readFileSync(join(cwd, "body.txt"), "utf8")).toBe("body\u001b[31m");
   });
 
-  test("prompt", async () => {
+  test("prompt prints a prompt, and reports wrong arguments", async () => {
     expect(
       (await portolan(["prompt", URL_TARGET, "greet", "who=Ann", "how=@@loud"], { tty: true })).out,
     ).toBe('user\n{"who":"Ann","how":"@loud"}\n');

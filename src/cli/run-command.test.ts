@@ -10,7 +10,7 @@ test.each<[ErrorCode, Record<string, unknown>, RegExp]>([
   ["CAPABILITY_MISSING", { rpcData: { requiredCapabilities: { roots: {} } } }, /--root/],
   ["CAPABILITY_MISSING", { rpcData: { requiredCapabilities: { sampling: {} } } }, /language model/],
   ["CAPABILITY_MISSING", { rpcData: "odd" }, /cannot answer/],
-])("%s %j", (code, data, expected) => {
+])("withShellHint adds a hint for the command line to %s with data %j", (code, data, expected) => {
   const error = new PortolanError(code, "m", { data, server: "s", tool: "t", stderr: "e", cause: 1 });
   const hinted = withShellHint(error);
   expect(hinted.hint).toMatch(expected);
@@ -26,7 +26,7 @@ test("the hint of a start that took too long names the option, also after other 
   expect(hinted).not.toContain("connectMcp");
 });
 
-test("a hint made for the occasion stays", () => {
+test("an error with its own hint stays unchanged", () => {
   const error = new PortolanError("TIMEOUT", "m", { hint: "Look there." });
   expect(withShellHint(error)).toBe(error);
 });

@@ -33,11 +33,11 @@ describe("the request guard", () => {
   });
 });
 
-describe("a request of this computer", () => {
+describe("isLocal", () => {
   const from = (remoteAddress: string | undefined, headers: Record<string, string>): boolean =>
     isLocal({ socket: { remoteAddress }, headers });
 
-  it("comes from loopback, to a name of loopback, and through no proxy", () => {
+  it("accepts only requests from a loopback address, to a loopback host, without a proxy", () => {
     expect(from("127.0.0.1", { host: "127.0.0.1:7420" })).toBe(true);
     expect(from("::1", { host: "[::1]:7420" })).toBe(true);
     expect(from("::ffff:127.0.0.1", { host: "localhost:7420" })).toBe(true);
@@ -49,8 +49,8 @@ describe("a request of this computer", () => {
   });
 });
 
-describe("the time series", () => {
-  it("counts calls and errors in steps, per server and tool", () => {
+describe("the time series of calls", () => {
+  it("counts calls and errors per time step, server and tool", () => {
     let now = 1_000_000;
     const series = new CallSeries(() => now);
     for (let ms = 1; ms <= 100; ms += 1)
@@ -74,7 +74,7 @@ describe("the time series", () => {
     }
   });
 
-  it("sums up each tool, and keeps a bounded number of them", () => {
+  it("returns the totals of each tool, and keeps at most 100 tools", () => {
     let now = 0;
     const series = new CallSeries(() => now);
     for (let tool = 0; tool < 2_000; tool += 1) {
@@ -93,7 +93,7 @@ describe("the time series", () => {
     expect(series.points("a")).toHaveLength(180);
   });
 
-  it("forgets steps that are older than half an hour", () => {
+  it("drops time steps that are older than half an hour", () => {
     let now = 0;
     const series = new CallSeries(() => now);
     series.count({ server: "a", tool: "x", durationMs: 1, failed: false });

@@ -14,7 +14,7 @@ function setUp() {
   const workspace = { events, calls, hub: { members } } as unknown as OpenedWorkspace;
   const feed = new LiveFeed({ workspace, series, facts: () => ({}) as GatewayFacts });
   onTestFinished(() => feed.close());
-  /** Calls a tool as the gateway does: nothing is measured while nobody observes. */
+  /** Calls a tool as the gateway does: without an observer, the gateway does not measure the call. */
   const call = (tool: string, method = "tools/call"): void => {
     if (!calls.active) return;
     const start = { method, params: { name: tool }, requestId: 1, caller: "me" } as const;
@@ -50,7 +50,7 @@ function openPage(feed: LiveFeed): { close(): void; read(name: string): unknown[
 const toolsOf = (messages: unknown[]): unknown[] =>
   (messages as { tool: string }[][]).map((records) => records.map(({ tool }) => tool));
 
-test("a page gets the calls and events from before it was opened, each once", async () => {
+test("a page gets the earlier calls and events, each once", async () => {
   const { feed, call, events, series } = setUp();
   call("read");
   call("", "tools/list");
@@ -61,7 +61,7 @@ test("a page gets the calls and events from before it was opened, each once", as
   await expect.poll(() => toolsOf(page.read("calls"))).toEqual([["later"]]);
   expect(toolsOf(page.read("history"))).toEqual([["read", "write"]]);
   expect(page.read("events")).toMatchObject([{ events: [{ type: "mcp.server_ready" }] }]);
-  // Only the time in which every call is measured is counted.
+  // The series counts calls only while a page is open, because only then every call is measured.
   expect(series.tools().map(({ tool, calls }) => [tool, calls])).toEqual([["later", 1]]);
   page.close();
   await new Promise((resolve) => setImmediate(resolve));
@@ -73,7 +73,7 @@ test("a page gets the calls and events from before it was opened, each once", as
 });
 
 test.runIf(process.platform === "linux")(
-  "a server that starts while memory is measured is not forgotten",
+  "the memory of a server that starts during a measurement is in the next measurement",
   async () => {
     vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
     onTestFinished(() => void vi.useRealTimers());
@@ -124,7 +124,7 @@ test("the latency of a tool does not contain the time that calls waited for appr
   page.close();
 });
 
-test("without a page, a busy gateway is not measured; an open page measures every call", () => {
+test("calls are measured only while a page is open", () => {
   const { feed, calls, call } = setUp();
   for (let number = 0; number < 50; number += 1) call(`t${number}`);
   expect(calls.active).toBe(false);
@@ -135,7 +135,7 @@ test("without a page, a busy gateway is not measured; an open page measures ever
   page.close();
 });
 
-test("the calls that are kept are bounded", () => {
+test("the feed keeps at most 300 calls", () => {
   const { feed, call } = setUp();
   // Opening a page sends the waiting calls to the pages before it.
   for (let part = 0; part < 10; part += 1) {
@@ -146,7 +146,7 @@ test("the calls that are kept are bounded", () => {
   return expect.poll(() => toolsOf(last.read("history"))[0]).toHaveLength(300);
 });
 
-test("a page of a busy gateway gets a part of the calls, without the cost of showing the others, and all are counted", async () => {
+test("a page of a busy gateway gets a part of the calls, and the time series counts all of them", async () => {
   const { feed, calls, call, series } = setUp();
   const page = openPage(feed);
   expect(calls.needs.phases).toBe(true);
@@ -158,7 +158,7 @@ test("a page of a busy gateway gets a part of the calls, without the cost of sho
   await expect.poll(() => toolsOf(page.read("calls"))[1]).toEqual(["after"]);
 });
 
-test("after the end, nothing is observed", () => {
+test("a closed feed observes no calls", () => {
   const { feed, calls } = setUp();
   feed.close();
   expect(calls.active).toBe(false);

@@ -1,4 +1,4 @@
-// Two peers on a real socket: requests both ways, notes, questions, cancellation, and the end of the connection.
+// Two peers on a real socket: requests, notes, questions to the client, cancellation, and the end of the connection.
 
 import { createServer, connect, type Server, type Socket } from "node:net";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -26,7 +26,7 @@ async function pair(answer: (request: IncomingRequest) => Promise<unknown>) {
   return { client, served, raw };
 }
 
-test("a request gets notes, answers questions, and gets its result", async () => {
+test("a client receives notes, answers questions and receives the result of its request", async () => {
   const { client } = await pair(async ({ params, note, ask }) => {
     note("progress", 1);
     note("progress", 2);
@@ -48,7 +48,7 @@ test("a request gets notes, answers questions, and gets its result", async () =>
   ]);
 });
 
-test("an error keeps its code, place and hint", async () => {
+test("an error keeps its code, server, hint and data", async () => {
   const { client } = await pair(async () => {
     throw new PortolanError("TOOL_NOT_FOUND", "no such tool", { server: "a", hint: "b", data: { c: 1 } });
   });
@@ -81,7 +81,7 @@ test("the end of the connection rejects open requests and aborts running ones", 
   await expect.poll(() => signal?.aborted).toBe(true);
 });
 
-test("a peer that sends no JSON-RPC is disconnected", async () => {
+test("a peer that sends something other than JSON-RPC is disconnected", async () => {
   const { client, raw } = await pair(async () => undefined);
   raw.write("GET / HTTP/1.1\r\n\r\n");
   await expect.poll(() => client.closed).toBe(true);
@@ -90,7 +90,7 @@ test("a peer that sends no JSON-RPC is disconnected", async () => {
 /** JSON.parse accepts this depth, but JSON.stringify cannot write it. */
 const tooDeep = (): unknown => JSON.parse(`${"[".repeat(100_000)}${"]".repeat(100_000)}`);
 
-test("a result, a note, a question or an error that is nested too deeply ends neither the process nor the connection", async () => {
+test("a result, note, question or error that is nested too deeply does not close the connection", async () => {
   const { client } = await pair(async ({ method, note, ask }) => {
     if (method === "result") return tooDeep();
     if (method === "note") return note("deep", tooDeep());

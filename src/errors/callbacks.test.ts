@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { guardCallback } from "./callbacks.ts";
 import type { Diagnostic } from "./diagnostic.ts";
 
-test("an exception and a rejection of a callback are diagnostics, each message once", async () => {
+test("guardCallback reports exceptions and rejections of a callback as diagnostics, each message once", async () => {
   const found: Diagnostic[] = [];
   const report = (diagnostic: Diagnostic): void => void found.push(diagnostic);
   const throwing = guardCallback(

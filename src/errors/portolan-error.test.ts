@@ -3,14 +3,17 @@ import { PortolanError, toPortolanError } from "./portolan-error.ts";
 
 const thrown = (code: string): Error => Object.assign(new Error(`${code}: open '/x'`), { code });
 
-test.each(["EMFILE", "ENFILE", "ENOSPC", "EROFS", "ENOMEM", "EDQUOT"])("%s is no bug of ours", (code) => {
-  const error = toPortolanError(thrown(code), { server: "s" });
-  expect(error).toMatchObject({ code: "FILE_FAILED", server: "s" });
-  expect(error.message).toContain(`${code}: open '/x'`);
-  expect(error.hint).not.toContain("bug");
-});
+test.each(["EMFILE", "ENFILE", "ENOSPC", "EROFS", "ENOMEM", "EDQUOT"])(
+  "the system error %s becomes FILE_FAILED, not an internal error",
+  (code) => {
+    const error = toPortolanError(thrown(code), { server: "s" });
+    expect(error).toMatchObject({ code: "FILE_FAILED", server: "s" });
+    expect(error.message).toContain(`${code}: open '/x'`);
+    expect(error.hint).not.toContain("bug");
+  },
+);
 
-test("what may be anything stays one", () => {
+test("an exception with an unclear cause becomes INTERNAL", () => {
   expect(toPortolanError(thrown("ENOENT")).code).toBe("INTERNAL");
   expect(toPortolanError(new TypeError("x")).code).toBe("INTERNAL");
   expect(toPortolanError(undefined).code).toBe("INTERNAL");

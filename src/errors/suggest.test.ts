@@ -13,17 +13,17 @@ test.each([
   ["men", []],
   ["zzz", []],
   ["", []],
-])("%s is near %j", (typed, expected) => {
+])('suggest returns for the typed name "%s": %j', (typed, expected) => {
   expect(suggest(typed, names)).toEqual(expected);
 });
 
-test("reads as a question", () => {
+test("didYouMean writes the similar names as a question", () => {
   expect(didYouMean("ehco", names)).toBe('Did you mean "echo"?');
   expect(didYouMean("itm", ["item", "atm"])).toBe('Did you mean "atm" or "item"?');
   expect(didYouMean("nothing", names)).toBeUndefined();
 });
 
-test("what was typed is never suggested, and one edit away is near", () => {
+test("suggest never returns the typed name itself, and finds a name that differs by one letter", () => {
   fc.assert(
     fc.property(fc.stringMatching(/^[a-z]{4,12}$/), fc.nat(11), (name, at) => {
       expect(suggest(name, ["zzzz", name])).not.toContain(name);
@@ -33,7 +33,7 @@ test("what was typed is never suggested, and one edit away is near", () => {
   );
 });
 
-test("stays fast for many long names", () => {
+test("suggest stays fast for many long names", () => {
   const many = Array.from({ length: 20_000 }, (_, index) => `${"tool".repeat(20)}${index}`);
   const started = performance.now();
   suggest("toool".repeat(15), many);

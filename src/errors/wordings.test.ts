@@ -1,4 +1,4 @@
-// One mistake has one wording: the functions, and no other text of the same mistake in the sources.
+// Shared error messages: their texts, and a check that no other source file words the same errors itself.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,7 +18,7 @@ import {
   unknownTool,
 } from "./index.ts";
 
-const said = ({ code, message, hint }: { code: string; message: string; hint: string }): string =>
+const formatError = ({ code, message, hint }: { code: string; message: string; hint: string }): string =>
   `${code}: ${message} | ${hint}`;
 
 test("the hint of a disabled server names every place that can disable it", () => {
@@ -35,7 +35,7 @@ test("the hint of a disabled server names every place that can disable it", () =
   expect(hint("mcpfile")).toBe("Add files to the list enabled_servers in portolan.yaml.");
 });
 
-test("the similar names are in the data of the error too", () => {
+test("the data of an error contains the similar names", () => {
   expect(unknownServer("fils", ["files", "git"]).data).toEqual({ suggestions: ["files"] });
   expect(unknownServer("x", ["files"]).data).toEqual({});
   expect(unknownTool({ name: "raed", known: ["read", "a", "raeds", "reads", "raed_", "road"] }).data).toEqual(
@@ -58,7 +58,7 @@ test("the similar names are in the data of the error too", () => {
   });
 });
 
-test("the wordings", () => {
+test("the functions return these messages and hints", () => {
   const busy = Object.assign(new Error("listen EADDRINUSE"), { code: "EADDRINUSE" });
   expect(
     [
@@ -79,7 +79,7 @@ test("the wordings", () => {
       }),
       cannotListen("127.0.0.1", 7420, busy),
       noServers("~/project"),
-    ].map(said),
+    ].map(formatError),
   ).toMatchInlineSnapshot(`
     [
       "SERVER_UNKNOWN: There is no server "fils". | Did you mean "files"?",
@@ -114,8 +114,8 @@ test("the wordings", () => {
   );
 });
 
-/** Code that throws the error itself would word it in its own way. */
-test("no other file words an unknown tool, invalid arguments, or a port in use", () => {
+/** Code that throws such an error itself would use a different text for it. */
+test("no other source file contains its own text for an unknown tool, invalid arguments, or a port in use", () => {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const files = readdirSync(root, { recursive: true, encoding: "utf8" }).filter(
     (file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && file !== join("errors", "wordings.ts"),
@@ -134,7 +134,7 @@ test("no other file words an unknown tool, invalid arguments, or a port in use",
   expect(found).toEqual([]);
 });
 
-test("a program reads settings in place of options", () => {
+test("inside a program, the hint of a port in use names settings instead of command-line options", () => {
   const error = cannotListen("127.0.0.1", 80, { code: "EADDRINUSE" } as NodeJS.ErrnoException, {
     inProgram: true,
   });

@@ -6,7 +6,7 @@ import { createRefusalEvents } from "./access/refusal-events.ts";
 import { badToken } from "./access/refusals.ts";
 import { createLiveSettings, withoutRestart } from "./settings.ts";
 
-test("the address of the gateway stays until a restart; everything else changes", () => {
+test("a change of the address needs a restart; the other settings apply at once", () => {
   const old = { host: "127.0.0.1", port: 7420, pageSize: 10, callers: [{ name: "a", token: "x" }] };
   const next = { host: "0.0.0.0", port: 7420, maxResultBytes: 5, callers: [{ name: "b", token: "y" }] };
   expect(withoutRestart(old, next)).toEqual({
@@ -17,7 +17,7 @@ test("the address of the gateway stays until a restart; everything else changes"
   expect(withoutRestart(old, { ...old })).toMatchObject({ changed: [], restart: [] });
 });
 
-test("live settings are read with every access", () => {
+test("live settings return the current value at every access", () => {
   const { live, replace } = createLiveSettings({ limits: { sessions: 5 } });
   expect(live.sessions).toBe(5);
   const usual = live.bodyBytes;
@@ -27,7 +27,7 @@ test("live settings are read with every access", () => {
   expect(usual).toBeGreaterThan(7);
 });
 
-test("a flood of refused requests costs few events, which count the rest", () => {
+test("a flood of refused requests causes few events, which count the remaining requests", () => {
   const bus = new EventBus(() => {});
   const events: HubEvent[] = [];
   bus.on((event) => events.push(event));

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { createRedactor, Secret } from "../secrets/index.ts";
 import { toLaunchEvent } from "./events.ts";
 
-test("a host name is reported without the secret in it, in upper or lower case", () => {
+test("a secret in a denied host name is redacted, in upper and lower case", () => {
   const redactor = createRedactor();
   redactor.add(new Secret("SekretCanary1234567890"));
   const host = "sekretcanary1234567890.evil.example";

@@ -18,22 +18,22 @@ const START: RequestStart = {
   revision: "2026-07-28",
 };
 
-describe("observation", () => {
-  test("nobody observes: nothing is active", () => {
+describe("CallObservers", () => {
+  test("is not active without observers", () => {
     const calls = new CallObservers();
     expect([calls.active, calls.traces]).toEqual([false, false]);
     calls.add({})();
     expect(calls.active).toBe(false);
   });
 
-  test("times have the ISO form, in any order", () => {
+  test("timeOf returns ISO times in any order of calls", () => {
     const calls = new CallObservers();
     const start = Date.UTC(2026, 10, 18, 23, 59, 59, 998);
     for (const ms of [start, start + 1, start + 2, start + 900, start - 1, start + 86_400_000, 0])
       expect(calls.timeOf(ms)).toBe(new Date(ms).toISOString());
   });
 
-  test("one record for each request, with its parts", async () => {
+  test("gives each observer one record per request, with its phases", async () => {
     const calls = new CallObservers();
     const records: CallRecord[] = [];
     const phases: Phase[] = [];
@@ -62,7 +62,7 @@ describe("observation", () => {
     expect(phases).toEqual(records[0]?.phases);
   });
 
-  test("requests to servers are reported to observers that need no phases, and are not kept", () => {
+  test("reports phases to observers that do not need them, and does not keep them in the record", () => {
     const calls = new CallObservers();
     const records: CallRecord[] = [];
     const phases: Phase[] = [];
@@ -75,7 +75,7 @@ describe("observation", () => {
     expect(records.map((record) => record.phases)).toEqual([[]]);
   });
 
-  test("a part that ends after its request belongs to the request that continues it", () => {
+  test("a phase that ends after its request belongs to the continuing request", () => {
     const calls = new CallObservers();
     const records: CallRecord[] = [];
     calls.add({ needs: { phases: true }, ended: (record) => records.push(record) });
@@ -96,7 +96,7 @@ describe("observation", () => {
     expect(records[1]?.phases[0]?.startMs).toBe(0);
   });
 
-  test("the time of a wait for approval is known, also of a wait that the next request continues", () => {
+  test("records the time of a wait for approval, also if the next request continues the wait", () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const calls = new CallObservers();
@@ -124,7 +124,7 @@ describe("observation", () => {
     ]);
   });
 
-  test("errors keep their code, and the code of the response", () => {
+  test("records the error code and the JSON-RPC code of a failed request", () => {
     const calls = new CallObservers();
     const records: CallRecord[] = [];
     calls.add({ ended: (record) => records.push(record) });
@@ -145,7 +145,7 @@ describe("observation", () => {
   });
 });
 
-test("equal arguments have equal digests, others do not", () => {
+test("argumentDigest is the same for equal arguments, and differs for other arguments", () => {
   expect(argumentDigest(undefined)).toBe(argumentDigest({}));
   expect(argumentDigest({ a: "\ud800" })).toBeUndefined();
   fc.assert(
@@ -174,14 +174,14 @@ test.each([
   expect(clientErrorType(ending as Phase)).toBe(client);
 });
 
-test("span names have tools and prompts, but no URIs and no unknown methods", () => {
+test("span names contain tools and prompts, but no URIs and no unknown methods", () => {
   expect(spanName("tools/call", "a")).toBe("tools/call a");
   expect(spanName("prompts/get", "a")).toBe("prompts/get a");
   expect(spanName("resources/read", "file:///a")).toBe("resources/read");
   expect(spanName("made/up", undefined)).toBe("_OTHER");
 });
 
-describe("the text format of Prometheus", () => {
+describe("Prometheus metrics", () => {
   test("buckets are cumulative, and labels are escaped", () => {
     const histogram = new Histogram("x_seconds", "Help.", [1, 2]);
     for (const value of [0.5, 1, 1.5, 3])
@@ -206,7 +206,7 @@ describe("the text format of Prometheus", () => {
     expect(gauges).toEqual(["# HELP g Help.", "# TYPE g gauge", "g 1"]);
   });
 
-  test("series are limited, and names that no server has make none", () => {
+  test("the number of series is limited, and a name that no server has creates no series", () => {
     const metrics = createCallMetrics();
     const calls = new CallObservers();
     calls.add(metrics);
@@ -227,7 +227,7 @@ describe("the text format of Prometheus", () => {
     expect(series.reduce((sum, { count }) => sum + count, 0)).toBe(3_200);
   });
 
-  test("tool calls are counted by caller, and people of OAuth together", () => {
+  test("tool calls are counted per caller, and OAuth users are counted together", () => {
     const metrics = createCallMetrics();
     const calls = new CallObservers();
     calls.add(metrics);

@@ -3,7 +3,7 @@ import { removeFrom } from "./in-flight-list.ts";
 import { InFlightMap } from "./in-flight-map.ts";
 
 describe("InFlightMap", () => {
-  it("returns an entry until it is taken, and once", () => {
+  it("get() returns an entry until take() removes it", () => {
     const map = new InFlightMap<number | string, { name: string }>();
     const entry = { name: "first" };
     map.set(1, entry);
@@ -24,7 +24,7 @@ describe("InFlightMap", () => {
     expect(map.get(1)).toEqual({ name: "number" });
   });
 
-  it("lists keys and values in order, also while entries are taken", () => {
+  it("lists keys and values in insertion order, also while entries are removed", () => {
     const map = new InFlightMap<number, { id: number }>();
     for (const id of [3, 1, 2]) map.set(id, { id });
     expect(map.keys()).toEqual([3, 1, 2]);
@@ -39,7 +39,7 @@ describe("InFlightMap", () => {
 });
 
 describe("removeFrom", () => {
-  it("removes one object, and says whether the list contained it", () => {
+  it("removes one object, and returns whether the list contained it", () => {
     const [a, b, c] = [{ name: "a" }, { name: "b" }, { name: "c" }];
     const list = [a, b, c];
     expect(removeFrom(list, a)).toBe(true);

@@ -32,8 +32,8 @@ async function deadPid(): Promise<number> {
   return child.pid as number;
 }
 
-describe("the lock", () => {
-  test("is held by one at a time, names its owner, and leaves nothing", async () => {
+describe("withFileLock", () => {
+  test("gives the lock to one owner at a time, writes the pid, and leaves no lock file behind", async () => {
     let inside = 0;
     let most = 0;
     await Promise.all(
@@ -50,7 +50,7 @@ describe("the lock", () => {
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("that is held for long is renewed, so that other machines do not take it over", async () => {
+  test("renews a long-held lock, so that other machines do not take it over", async () => {
     vi.useFakeTimers({ toFake: ["setInterval"] });
     onTestFinished(() => void vi.useRealTimers());
     const age = async (): Promise<number> => Date.now() - (await stat(lockFile())).mtimeMs;
@@ -68,12 +68,12 @@ describe("the lock", () => {
     });
   });
 
-  test("is given back when the work fails", async () => {
+  test("releases the lock if the work fails", async () => {
     await expect(withFileLock(file, async () => Promise.reject(new Error("work")))).rejects.toThrow("work");
     expect(await readdir(folder)).toEqual([]);
   });
 
-  test("of a living process is waited for, then the waiting ends with its pid", async () => {
+  test("waits for the lock of a running process, then fails with an error that names its pid", async () => {
     await writeLock({});
     const started = performance.now();
     await expect(withFileLock(file, async () => "wrong", { waitMs: 150 })).rejects.toMatchObject({
@@ -84,7 +84,7 @@ describe("the lock", () => {
     expect(await readdir(folder)).toEqual(["thing.lock"]);
   });
 
-  test("is not waited for after an abort", async () => {
+  test("stops waiting after an abort", async () => {
     await writeLock({});
     const abort = new AbortController();
     const waiting = withFileLock(file, async () => "wrong", { signal: abort.signal });
@@ -94,8 +94,8 @@ describe("the lock", () => {
   });
 });
 
-describe("a lock that was left behind", () => {
-  test("by a dead process is taken over, by one of many", async () => {
+describe("withFileLock with a stale lock", () => {
+  test("takes over the lock of a dead process, one waiter at a time", async () => {
     await writeLock({ pid: await deadPid() });
     let inside = 0;
     const done = await Promise.all(
@@ -114,7 +114,7 @@ describe("a lock that was left behind", () => {
   });
 
   test.runIf(process.platform === "linux")(
-    "by a process whose pid was given out again is taken over",
+    "takes over a lock if another process now has the pid",
     async () => {
       await writeLock({ started: "1" });
       expect(await withFileLock(file, async () => "mine", { waitMs: 1_000 })).toBe("mine");
@@ -123,7 +123,7 @@ describe("a lock that was left behind", () => {
     },
   );
 
-  test("by one who crashed while taking over another's is taken over too", async () => {
+  test("takes over a lock whose previous takeover crashed", async () => {
     const pid = await deadPid();
     await writeLock({ pid, token: "first" });
     const claim = { ...(await describeThisProcess()), pid, token: "second" };
@@ -133,10 +133,10 @@ describe("a lock that was left behind", () => {
   });
 
   test.each([
-    ["by another machine", { host: "elsewhere" }],
-    ["by another container", { namespace: "pid:[1]" }],
-    ["by nobody who can be read", undefined],
-  ])("%s is respected for a minute", async (_, owner) => {
+    ["another machine", { host: "elsewhere" }],
+    ["another container", { namespace: "pid:[1]" }],
+    ["an owner that cannot be parsed", undefined],
+  ])("respects the lock of %s for one minute", async (_, owner) => {
     if (owner === undefined) await writeFile(lockFile(), "{");
     else await writeLock(owner);
     await expect(withFileLock(file, async () => "wrong", { waitMs: 50 })).rejects.toMatchObject({
@@ -149,7 +149,7 @@ describe("a lock that was left behind", () => {
   });
 });
 
-test("a process is alive until it ends, also before anyone has asked how it ended", async () => {
+test('stateOf returns "alive" for a running process and "dead" for an ended one', async () => {
   const me = await describeThisProcess();
   expect(await stateOf(me)).toBe("alive");
   expect(await stateOf({ ...me, pid: await deadPid() })).toBe("dead");

@@ -12,7 +12,7 @@ function folder(): string {
   return path;
 }
 
-test("the file is renamed before it exceeds its limit, and the one before is replaced", () => {
+test("the file is renamed before it exceeds its limit, and replaces the previous renamed file", () => {
   const path = join(folder(), "new", "x.log");
   const file = new RotatingFile(path, 10);
   for (const line of ["1234", "5678", "90", "abcdefghijklmnop", "z"]) file.write(line);
@@ -21,7 +21,7 @@ test("the file is renamed before it exceeds its limit, and the one before is rep
   expect(statSync(path).mode & 0o077).toBe(0);
 });
 
-test("it goes on with an existing file, and makes it private", () => {
+test("appends to an existing file, and makes it private", () => {
   const path = join(folder(), "x.log");
   writeFileSync(path, "old\n");
   chmodSync(path, 0o644);
@@ -30,7 +30,7 @@ test("it goes on with an existing file, and makes it private", () => {
   expect(statSync(path).mode & 0o077).toBe(0);
 });
 
-test("a file that cannot be written is no error", () => {
+test("a file that cannot be written causes no exception", () => {
   const parent = join(folder(), "file");
   writeFileSync(parent, "");
   expect(() => new RotatingFile(join(parent, "x.log"), 100).write("text")).not.toThrow();

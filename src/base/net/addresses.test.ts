@@ -47,7 +47,7 @@ const IPV6_RANGES: readonly (readonly [string, string, ...string[]])[] = [
   ["ff00::", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
 ];
 
-/** All ways in which an IPv6 address leads to an IPv4 address. */
+/** An IPv4 address and all IPv6 forms that contain it. */
 function formsOf(ipv4: string): string[] {
   const [a = 0, b = 0, c = 0, d = 0] = ipv4.split(".").map(Number);
   const hex = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`;
@@ -66,15 +66,18 @@ function formsOf(ipv4: string): string[] {
   ];
 }
 
-describe("special addresses", () => {
-  test.each(IPV4_RANGES)("%s to %s, in every form", (first, last, ...outside) => {
-    for (const address of [first, last].flatMap(formsOf))
-      expect([address, isSpecialAddress(address)]).toEqual([address, true]);
-    for (const address of outside.flatMap(formsOf))
-      expect([address, isSpecialAddress(address)]).toEqual([address, false]);
-  });
+describe("isSpecialAddress", () => {
+  test.each(IPV4_RANGES)(
+    "returns true for %s to %s, also inside IPv6 addresses",
+    (first, last, ...outside) => {
+      for (const address of [first, last].flatMap(formsOf))
+        expect([address, isSpecialAddress(address)]).toEqual([address, true]);
+      for (const address of outside.flatMap(formsOf))
+        expect([address, isSpecialAddress(address)]).toEqual([address, false]);
+    },
+  );
 
-  test.each(IPV6_RANGES)("%s to %s", (first, last, ...outside) => {
+  test.each(IPV6_RANGES)("returns true for %s to %s", (first, last, ...outside) => {
     for (const address of [first, last]) {
       for (const form of [address, `[${address}]`, address.toUpperCase(), `${address}%eth0`])
         expect([form, isSpecialAddress(form)]).toEqual([form, true]);
@@ -93,10 +96,12 @@ describe("special addresses", () => {
     "127.1",
     "[",
     "%",
-  ])("%s is public, or no address", (text) => expect(isSpecialAddress(text)).toBe(false));
+  ])('returns false for "%s", which is public or not an address', (text) =>
+    expect(isSpecialAddress(text)).toBe(false),
+  );
 });
 
-describe("loopback", () => {
+describe("loopback addresses and names", () => {
   test.each([
     "127.0.0.1",
     "127.0.0.0",
@@ -127,12 +132,12 @@ describe("loopback", () => {
     "127.0.0.256",
     "",
     "[]",
-  ])("%s is none", (text) => {
+  ])('"%s" is not a loopback address', (text) => {
     expect(isLoopbackAddress(text)).toBe(false);
     expect(isLoopbackHost(text)).toBe(false);
   });
 
-  test("only the name localhost itself means this machine everywhere", () => {
+  test("only the name localhost itself is a loopback host, and subdomains of it are not", () => {
     for (const host of ["localhost", "LocalHost", "localhost."]) expect(isLoopbackHost(host)).toBe(true);
     for (const host of [
       "a.localhost",
@@ -145,7 +150,7 @@ describe("loopback", () => {
     expect(isLoopbackAddress("localhost")).toBe(false);
   });
 
-  test("names below localhost are never public", () => {
+  test("isLocalhostName returns true for localhost and its subdomains", () => {
     for (const host of ["localhost", "a.localhost", "A.b.LOCALHOST."])
       expect(isLocalhostName(host)).toBe(true);
     for (const host of ["notlocalhost", "localhost.example.com", "127.0.0.1"])
@@ -158,7 +163,7 @@ describe("loopback", () => {
   });
 });
 
-describe("spelling", () => {
+describe("spelling of addresses", () => {
   test.each([
     ["8.8.8.8", "8.8.8.8"],
     ["::ffff:8.8.8.8", "8.8.8.8"],
@@ -166,7 +171,7 @@ describe("spelling", () => {
     ["2002:808:808::1", "8.8.8.8"],
     ["[2606:4700:0:0::1111%eth0]", "2606:4700::1111"],
     ["example.com", undefined],
-  ])("%s leads to %s", (address, final) => {
+  ])("the final address of %s is %s", (address, final) => {
     expect(finalAddress(address)).toBe(final);
   });
 
@@ -175,7 +180,7 @@ describe("spelling", () => {
     ["::FFFF:8.8.8.8", "8.8.8.8"],
     ["64:ff9b::8.8.8.8", "64:ff9b::808:808"],
     ["2606:4700:0:0::1111", "2606:4700::1111"],
-  ])("%s is written %s", (address, canonical) => {
+  ])("the canonical form of %s is %s", (address, canonical) => {
     expect(canonicalAddress(address)).toBe(canonical);
     expect(isIP(canonical)).not.toBe(0);
   });

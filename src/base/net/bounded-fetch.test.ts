@@ -50,7 +50,7 @@ test("a body is sent as a text or as a stream", async () => {
   expect(seen[0]?.headers["content-length"]).toBe("6");
 });
 
-test("the size is limited by the announced length, by the bytes that arrive, and after unpacking", async () => {
+test("the size limit applies to content-length, to the received bytes, and to the decompressed bytes", async () => {
   const { origin } = await serve((request, response) => {
     if (request.url === "/length") response.writeHead(200, { "content-length": "1001" }).write("x");
     else if (request.url === "/packed")
@@ -64,7 +64,7 @@ test("the size is limited by the announced length, by the bytes that arrive, and
     });
 });
 
-test("a packed body is unpacked only on request", async () => {
+test("a compressed body is decompressed only on request", async () => {
   const { origin, seen } = await serve((request, response) => {
     const isBrotli = request.url === "/br";
     response.writeHead(200, { "content-encoding": isBrotli ? "br" : "gzip" });
@@ -76,7 +76,7 @@ test("a packed body is unpacked only on request", async () => {
   expect(seen.map(({ headers }) => headers["accept-encoding"])).toEqual(["gzip, br", "gzip, br", undefined]);
 });
 
-test("a body that ends too early is reported, packed or not", async () => {
+test("a body that ends too early is an error, compressed or not", async () => {
   const half = (response: ServerResponse, bytes: string | Buffer): void => {
     response.write(bytes, () => response.destroy());
   };
@@ -91,13 +91,13 @@ test("a body that ends too early is reported, packed or not", async () => {
     });
 });
 
-test("bytes that arrived before the connection broke are read, however late the reader is", async () => {
+test("a late reader still gets the bytes that arrived before the connection broke", async () => {
   const { origin } = await serve((_request, response) => {
     response.writeHead(200, { "content-length": 8 });
     response.write("half", () => response.destroy());
   });
   const { body } = await get(origin);
-  // Another connection, made later, has ended: so has this one.
+  // A later connection has ended, so this one has ended, too.
   await expect(read(origin)).rejects.toMatchObject({ kind: "incomplete" });
   let text = "";
   await expect(
@@ -108,7 +108,7 @@ test("bytes that arrived before the connection broke are read, however late the 
   expect(text).toBe("half");
 });
 
-test("silence and a slow body have limits of their own", async () => {
+test("a silent server and a slow body have separate time limits", async () => {
   const { origin } = await serve((request, response) => {
     if (request.url === "/body") response.write("begin");
     if (request.url !== "/drip") return;
@@ -127,7 +127,7 @@ test("silence and a slow body have limits of their own", async () => {
   await expect(read(`${origin}/headers`, { timeoutMs: 50 })).rejects.toMatchObject({ kind: "timeout" });
 });
 
-test("the caller's signal ends the request with its own reason, before and during the body", async () => {
+test("an abort ends the request with the reason of the signal, before and during the body", async () => {
   const { origin } = await serve((request, response) => {
     if (request.url === "/body") response.write("begin");
     request.socket.emit("seen");
@@ -143,13 +143,13 @@ test("the caller's signal ends the request with its own reason, before and durin
   ).rejects.toBe(reason);
 });
 
-test("a connection that fails has the system's code", async () => {
+test("a failed connection is an error with the system's code", async () => {
   await expect(get("http://127.0.0.1:1/")).rejects.toMatchObject({ kind: "network", code: "ECONNREFUSED" });
   await expect(get("http://localhost:1/")).rejects.toMatchObject({ kind: "network", code: "ECONNREFUSED" });
 });
 
 test.each(["http://example.com/", "ftp://example.com/", "file:///etc/passwd"])(
-  "%s is not fetched",
+  "refuses the insecure URL %s",
   async (url) => {
     await expect(get(url)).rejects.toMatchObject({ kind: "insecure" });
   },
@@ -159,7 +159,7 @@ test("a name that resolves to a private address is refused when the connection i
   const { origin, seen } = await serve((_request, response) => void response.end("private"));
   const { port } = new URL(origin);
   const url = `http://private.test:${port}/`;
-  // No name of a machine without network is known to have a private address, other than localhost.
+  // Without a network, only localhost is sure to resolve to a private address: the test uses its own lookup.
   const lookup: LookupFunction = (_host, _options, callback) =>
     callback(null, [{ address: "127.0.0.1", family: 4 }]);
   await expect(get(url, { allowPlaintext: true, lookup })).rejects.toMatchObject({
@@ -169,14 +169,14 @@ test("a name that resolves to a private address is refused when the connection i
   expect(seen).toEqual([]);
 });
 
-test("given addresses replace the name resolution", async () => {
+test('the option "addresses" replaces the name resolution', async () => {
   const { origin, seen } = await serve((_request, response) => void response.end("here"));
   const url = `http://name.invalid:${new URL(origin).port}/`;
   expect(await read(url, { addresses: ["127.0.0.1"], allowPlaintext: true })).toBe("here");
   expect(seen[0]?.headers.host).toBe(new URL(url).host);
 });
 
-test("another host gets no credentials, also if it redirects back", async () => {
+test("a redirect to another host drops the credentials, also if that host redirects back", async () => {
   const { origin, seen } = await serve((request, response) => {
     const { port } = new URL(`http://${request.headers.host}`);
     const next: Record<string, string> = {
@@ -202,7 +202,7 @@ test("another host gets no credentials, also if it redirects back", async () => 
   ]);
 });
 
-test("redirects are returned, or followed by the rule", async () => {
+test('redirects are returned, or followed as the option "redirects" allows', async () => {
   const other = await serve((_request, response) => void response.end("other"));
   const { origin } = await serve((request, response) => {
     const targets: Record<string, string> = {
@@ -236,7 +236,7 @@ test("redirects are returned, or followed by the rule", async () => {
   await expect(get(`${origin}/user`, { redirects: "same-host" })).rejects.toMatchObject({ kind: "redirect" });
 });
 
-test("the rest of a file is requested, and another part than that is refused", async () => {
+test("resume requests the rest of a file, and refuses a response with another part", async () => {
   const file = "0123456789";
   const { origin, seen } = await serve((request, response) => {
     const [, from] = /^bytes=(\d+)-$/.exec(request.headers.range ?? "") ?? [];

@@ -14,19 +14,19 @@ beforeAll(async () => {
 });
 afterAll(() => rm(folder, { recursive: true }));
 
-test("the current folder is never searched", () => {
+test("searchFolders omits the current folder and relative folders", () => {
   expect(searchFolders(["/a", "", ".", "b", "/c"].join(delimiter))).toEqual(["/a", "/c"]);
   expect(searchFolders(undefined)).toEqual([]);
 });
 
-test("a command with a known ending gets no other one on Windows", () => {
+test("on Windows, a command with an executable extension gets no other extension", () => {
   expect(windowsEndings("node")).toEqual([".com", ".exe", ".bat", ".cmd"]);
   expect(windowsEndings("node.EXE")).toEqual([""]);
   expect(windowsEndings("server.js")).toEqual([".com", ".exe", ".bat", ".cmd"]);
   expect(windowsEndings("x", ".EXE;.PY")).toEqual([".exe", ".py"]);
 });
 
-test("a program is a file that may be executed", async () => {
+test("isProgram returns true only for executable files", async () => {
   expect(await isProgram(join(folder, "tool"))).toBe(true);
   if (process.platform !== "win32") expect(await isProgram(join(folder, "text"))).toBe(false);
   expect(await isProgram(folder)).toBe(false);

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { toCanonicalJson } from "./canonical-json.ts";
 
-test("the sample of RFC 8785", () => {
+test("serializes the sample of RFC 8785", () => {
   const sample = {
     numbers: [Number("333333333.33333329"), 1e30, 4.5, 2e-3, 0.000000000000000000000000001],
     string: "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"/",
@@ -33,13 +33,13 @@ test.each([[Number.NaN], [Infinity], ["\ud800"], [{ "\udc00": 1 }], [[undefined]
   },
 );
 
-test("a value that is nested too deeply has none either", () => {
+test("a value that is nested too deeply has no canonical form", () => {
   const nested = (depth: number): unknown => (depth === 0 ? 1 : [nested(depth - 1)]);
   expect(toCanonicalJson(nested(100))).toBeDefined();
   expect(toCanonicalJson(nested(200))).toBeUndefined();
 });
 
-test("the order of keys does not matter, and nothing is lost", () => {
+test("the order of keys has no effect on the text, and the text contains the whole value", () => {
   const shuffled = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(shuffled);
     if (typeof value !== "object" || value === null) return value;

@@ -13,13 +13,13 @@ describe("splitCommandLine", () => {
     ["'a\\b'", ["a\\b"]],
     ["x '| & ; < > $( `' \"|;\"", ["x", "| & ; < > $( `", "|;"]],
     ["x a\\|b ~ *.js", ["x", "a|b", "~", "*.js"]],
-  ])("%j is the same in a config file and on the command line", (text, words) => {
+  ])("splits %j in the same way for a config file and for the command line", (text, words) => {
     expect(splitCommandLine(text)).toEqual(words);
     expect(splitCommandLine(text, { typed: true })).toEqual(words);
   });
 
   test.each(["a | b", "a && b", "a; b", "a > f", "a < f", "a $(b)", "a `b`", "a\nb"])(
-    "%j needs a shell",
+    "rejects %j, which needs a shell",
     (text) => {
       const refusal = { problem: expect.stringContaining("shell") as string };
       expect(splitCommandLine(text)).toEqual(refusal);
@@ -27,12 +27,12 @@ describe("splitCommandLine", () => {
     },
   );
 
-  test.each(["a 'b", 'a "b', "a\\"])("%j is unfinished", (text) => {
+  test.each(["a 'b", 'a "b', "a\\"])("rejects %j, which has an unclosed quote or escape", (text) => {
     expect(splitCommandLine(text)).toHaveProperty("problem");
     expect(splitCommandLine(text, { typed: true })).toHaveProperty("problem");
   });
 
-  test("a config file is stricter than a person", () => {
+  test("rejects in a config file some texts that it accepts on the command line", () => {
     for (const text of ["a $HOME", "a (b)", 'a "$HOME"', 'a "`b`"', "a \\\n b", "a\n"]) {
       expect([text, splitCommandLine(text)]).toEqual([text, { problem: expect.any(String) as string }]);
       expect(splitCommandLine(text, { typed: true })).toContain("a");
@@ -41,7 +41,7 @@ describe("splitCommandLine", () => {
     expect(splitCommandLine(" \t\n", { typed: true })).toEqual([]);
   });
 
-  test("a quoted word comes back as it was", () => {
+  test("splits words that shellWord quoted into the same words", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" }), { minLength: 1 }), (words) => {
         const line = words.map(shellWord).join(" ");

@@ -5,7 +5,7 @@ import { integrityOf, parseIntegrity, sameIntegrity, toSri } from "./integrity.t
 const HEX = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 const SRI = "sha256-ungWv48Bz+pBQUDeXa4iI7ADYaOWF3qctBD/YfIAFa0=";
 
-test.each([SRI, HEX, HEX.toUpperCase(), `sha256:${HEX}`])("%s is the SHA-256 of abc", (text) => {
+test.each([SRI, HEX, HEX.toUpperCase(), `sha256:${HEX}`])('parses %s as the SHA-256 of "abc"', (text) => {
   const parsed = parseIntegrity(text);
   expect(parsed && toSri(parsed)).toBe(SRI);
   expect(parsed && sameIntegrity(parsed, integrityOf(Buffer.from("abc")))).toBe(true);
@@ -23,11 +23,11 @@ test.each([
   `${SRI} ${SRI}`,
   ` ${SRI}`,
   `constructor-${HEX}`,
-])("%j is no hash", (text) => {
+])("rejects %j, which is not a hash", (text) => {
   expect(parseIntegrity(text)).toBeUndefined();
 });
 
-test("every hash survives being written and read", () => {
+test("a hash is written and parsed back unchanged", () => {
   const algorithm = fc.constantFrom("sha256", "sha384", "sha512");
   fc.assert(
     fc.property(fc.uint8Array(), algorithm, (bytes, name) => {

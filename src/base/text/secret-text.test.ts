@@ -12,7 +12,7 @@ it.each([
   ["url: https://x.example/mcp?token=abcdefgh&a=b", "url: https://x.example/mcp?token=********&a=b"],
   ["url: https://me:hunter22@x.example/", "url: https://me:********@x.example/"],
   ["note: ghp_abcdefghijkl", "note: ********"],
-])("%s is shown without the secret", (line, masked) => {
+])("maskSecrets masks the secret in: %s", (line, masked) => {
   expect(maskSecrets(line)).toBe(masked);
 });
 
@@ -22,11 +22,11 @@ it.each([
   "command: node",
   'args: ["--port", "8080"]',
   "auth: none",
-])("%s has no secret", (line) => {
+])("maskSecrets keeps unchanged: %s", (line) => {
   expect(maskSecrets(line)).toBe(line);
 });
 
-it("a value that is known to be a secret is masked at its column", () => {
+it("maskValueAt masks the value at the given column", () => {
   expect(maskValueAt('  "BSA-my-secret",', 3)).toBe('  "********",');
   expect(maskValueAt("- BSA-my-secret", 3)).toBe("- ********");
 });

@@ -20,7 +20,7 @@ test.each([
   ["1.0.0-a", "*", false],
   ["1.0", "*", false],
   ["1.0.0", "not a range", false],
-])("%s in %s: %s", (version, range, expected) => {
+])("version %s satisfies the range %s: %s", (version, range, expected) => {
   expect(satisfies(version, range)).toBe(expected);
   const parsed = parseRange(range);
   expect(parsed !== undefined && satisfies(version, parsed)).toBe(expected);
@@ -40,7 +40,7 @@ test("versions are parsed and compared", () => {
   expect(shuffled.sort(compareVersions).map(({ version }) => version)).toEqual(sorted);
 });
 
-test("a hostile range ends soon", () => {
+test("parseRange handles hostile ranges quickly", () => {
   expect(parseRange("1".repeat(10_000))).toBeUndefined();
   expect(parseRange(`>=1 ${" ".repeat(900)} <2`)).toBeDefined();
   expect(parseRange("^^1")).toBeUndefined();

@@ -11,7 +11,7 @@ const longOrShort = fc.oneof(
   fc.constant(LONG),
 );
 
-test("the text is the one of JSON.stringify()", () => {
+test("writeJson and quoteJson return the same text as JSON.stringify()", () => {
   const value = fc.oneof(
     fc.object({ values: [longOrShort, fc.integer(), fc.constant(undefined)], maxDepth: 6 }),
   );
@@ -24,12 +24,12 @@ test.each([
   [LONG, undefined, null, () => 1, { a: LONG, b: () => 1, date: new Date(0), big: { toJSON: () => LONG } }],
   { ["__proto__"]: LONG, [`"${LONG}`]: LONG, many: Array.from({ length: 100 }, () => LONG) },
   { deep: { deep: { deep: { deep: { deep: { deep: LONG } } } } } },
-])("values that JSON.stringify() treats specially: %#", (value) => {
+])("writeJson equals JSON.stringify() for special values: %#", (value) => {
   // A failure would print the long strings otherwise.
   expect(writeJson(value) === JSON.stringify(value)).toBe(true);
 });
 
-test("an error of JSON.stringify() is an error here", () => {
+test("writeJson throws a TypeError where JSON.stringify() throws one", () => {
   const cyclic: Record<string, unknown> = {};
   cyclic.self = cyclic;
   expect(() => writeJson(cyclic)).toThrow(TypeError);

@@ -50,7 +50,7 @@ async function parse(
   };
 }
 
-describe("values follow the schema", () => {
+describe("parsePairs and toArguments", () => {
   test.each<[string[], JsonObject]>([
     [["name=5"], { name: "5" }],
     [["name=true"], { name: "true" }],
@@ -80,11 +80,11 @@ describe("values follow the schema", () => {
     [["name=@"], { name: "@" }],
     [["at:=@b.json"], { at: { x: 1 } }],
     [["name:=5"], { name: 5 }],
-  ])("%j", async (words, expected) => {
+  ])("read %j by the types of the schema", async (words, expected) => {
     expect(await parse(words)).toEqual({ value: expected, problems: [] });
   });
 
-  test("pairs go over a base, parts included, and leave the base alone", async () => {
+  test("override a base object, also single fields of it, and do not change the base object", async () => {
     const base = { name: "a", at: { x: 1, y: 1 } };
     expect((await parse(["name=b", "at.x=2"], schema, base)).value).toEqual({
       name: "b",
@@ -94,7 +94,7 @@ describe("values follow the schema", () => {
   });
 });
 
-describe("problems", () => {
+describe("problems of arguments", () => {
   test.each<[string[], RegExp]>([
     [["nme=x"], /^nme is not known\. Did you mean "name"\?$/],
     [["zzzzzz=x"], /Known: name, count/],
@@ -121,13 +121,13 @@ describe("problems", () => {
       ["name=@nowhere"],
       /file "nowhere", but Portolan cannot read this file \(no such file\)\. .*, write name=@@nowhere/,
     ],
-  ])("%j", async (words, expected) => {
+  ])("reports one problem in %j", async (words, expected) => {
     const { problems } = await parse(words);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(expected);
   });
 
-  test("all at once, with what is missing", async () => {
+  test("reports all problems at once, also missing arguments", async () => {
     const strict: JsonSchema = {
       ...schema,
       required: ["name", "count", "ratio"],
@@ -144,7 +144,7 @@ describe("problems", () => {
     expect(problems).toContain("name is required");
   });
 
-  test("a schema that says nothing, or says it is open, takes any name", async () => {
+  test("accepts any name if the schema is empty or open", async () => {
     expect(await parse(["a=1", "b.c=x"], { type: "object" })).toEqual({
       value: { a: 1, b: { c: "x" } },
       problems: [],
@@ -167,7 +167,7 @@ describe("problems", () => {
   });
 });
 
-test("no key reaches a prototype", async () => {
+test("no key changes a prototype", async () => {
   const { value } = await parse(["__proto__.polluted=1", "constructor.prototype.x=1"], { type: "object" });
   expect(({} as JsonObject)["polluted"]).toBeUndefined();
   expect(JSON.stringify(value)).toBe('{"__proto__":{"polluted":1},"constructor":{"prototype":{"x":1}}}');
@@ -182,7 +182,7 @@ test("any word gives a value or a problem, never an exception", async () => {
   );
 });
 
-test("any JSON survives key:=json", async () => {
+test("key:=json keeps any JSON value unchanged", async () => {
   await fc.assert(
     fc.asyncProperty(fc.jsonValue(), async (json) => {
       const text = JSON.stringify(json);
@@ -203,7 +203,7 @@ describe("hostile schemas", () => {
     [{ $ref: "#" }],
     [{ properties: { a: { $ref: "#/properties/a" } } }],
     [{ properties: null, required: "x" }],
-  ])("%#", async (hostile) => {
+  ])("are read in bounded time: schema %#", async (hostile) => {
     const started = performance.now();
     await parse(["a=1", "a.b.c=2"], hostile);
     expect(performance.now() - started).toBeLessThan(15_000);
@@ -220,14 +220,14 @@ describe("pasted calls", () => {
     expect(run('t("a", 5, ratio: 2)')).toEqual({ value: { name: "a", count: 5, ratio: 2 }, problems: [] });
   });
 
-  test("one object is the arguments, unless the first property is an object", () => {
+  test("a single object contains all arguments, unless the first property is an object", () => {
     expect(run('t({ name: "a", count: 5 })').value).toEqual({ name: "a", count: 5 });
     expect(run("t({ x: 1 })", { properties: { point: { type: "object" } } }).value).toEqual({
       point: { x: 1 },
     });
   });
 
-  test("problems", () => {
+  test("reports double values, unknown names and too many values", () => {
     expect(run('t("a", name: "b")').problems).toEqual([
       "name has two values: one by position and one by name",
     ]);
@@ -238,7 +238,7 @@ describe("pasted calls", () => {
   });
 });
 
-test("~/ at the start of a text means your home in JSON too, as in key=value", async () => {
+test("~/ at the start of a text is the home folder, in JSON as in key=value", async () => {
   const home = homedir();
   const { pairs } = await parsePairs(["name=~/a", "tags=~/b", "tags=~c"], readFile);
   const { value } = toArguments(pairs, schema);

@@ -33,17 +33,20 @@ async function read(...words: string[]): Promise<object> {
 describe("all arguments as one word of JSON", () => {
   const whole = (word: string, schema = SCHEMA): object | undefined => parseWholeArguments([word], schema);
 
-  it("are taken if each key is an argument of the tool", () => {
+  it("are accepted if each key is an argument of the tool", () => {
     expect(whole('{"path":"a","count":1}')).toEqual({ path: "a", count: 1 });
     expect(whole('{"x":1}', { type: "object" })).toEqual({ x: 1 });
     expect(parseWholeArguments(['{"path":"a"}', "count=1"], SCHEMA)).toBeUndefined();
   });
 
-  it.each(['{"other":1}', "{}", "{", "[1]", "text"])("%s is the value of the first argument", (word) => {
-    expect(whole(word)).toBeUndefined();
-  });
+  it.each(['{"other":1}', "{}", "{", "[1]", "text"])(
+    "are not accepted from %s, which is the value of the first argument",
+    (word) => {
+      expect(whole(word)).toBeUndefined();
+    },
+  );
 
-  it("are not taken if the first required argument is an object", () => {
+  it("are not accepted if the first required argument is an object", () => {
     const properties = { where: { type: "object" }, path: { type: "string" } };
     const schema: JsonSchema = { type: "object", properties, required: ["where"] };
     expect(whole('{"path":"a"}', schema)).toBeUndefined();
@@ -68,11 +71,11 @@ describe("words of a call", () => {
     [["a", "1", "--where:={}"], { path: "a", count: 1, where: {} }],
     [["@a.txt", "1"], { path: "from a file", count: 1 }],
     [["http://h/?q=1", "1"], { path: "http://h/?q=1", count: 1 }],
-  ])("%j", async (words, value) => {
+  ])("are parsed: %j", async (words, value) => {
     expect(await read(...words)).toEqual(value);
   });
 
-  it("every mistake is named", async () => {
+  it("each mistake is a problem with its own message", async () => {
     expect(await read("a", "1", "b", "--paht", "x", "--mode")).toEqual({
       problems: [
         "--paht is neither an argument of the tool nor an option of this command. Arguments of the tool: --path, --count, --dryRun, --mode, --tags, --where.",
@@ -82,7 +85,7 @@ describe("words of a call", () => {
     });
   });
 
-  it("property: never throws, and a flag means the same as key=value", async () => {
+  it("parsing never throws, and --key value means the same as key=value", async () => {
     const text = fc
       .string({ minLength: 1 })
       .filter((value) => !value.startsWith("--") && !value.startsWith("@"));
@@ -96,7 +99,7 @@ describe("words of a call", () => {
     await fc.assert(fc.asyncProperty(fc.array(fc.string()), async (words) => void (await read(...words))));
   });
 
-  it("an example call is valid when it is pasted", async () => {
+  it("the example call of a tool is parsed without problems", async () => {
     const tool = {
       name: "t",
       inputSchema: { ...SCHEMA, required: Object.keys(SCHEMA["properties"] as object) },

@@ -12,7 +12,7 @@ const tool = (inputSchema: JsonSchema, rest: Partial<ToolDefinition> = {}): Tool
   ...rest,
 });
 
-describe("printing", () => {
+describe("printing of signatures", () => {
   test.each<[JsonSchema, string]>([
     [{ type: "string" }, "string"],
     [{ type: ["string", "null"] }, "string | null"],
@@ -47,11 +47,11 @@ describe("printing", () => {
       { enum: Array.from({ length: 12 }, (_, index) => `a value ${index}`) },
       `${[0, 1, 2, 3, 4, 5].map((index) => `"a value ${index}"`).join(" | ")} | unknown`,
     ],
-  ])("%j is %s", (schema, expected) => {
+  ])("prints the type %j as %s", (schema, expected) => {
     expect(printType(schema)).toBe(expected);
   });
 
-  test("a signature keeps the schema's order and marks what is optional", () => {
+  test("a signature keeps the order of the schema and marks optional parameters", () => {
     const printed = printSignature(
       tool({
         properties: { message: { type: "string" }, times: { type: "integer" } },
@@ -67,7 +67,7 @@ describe("printing", () => {
     });
   });
 
-  test("optional parameters past the fifth are left out, unless all are wanted", () => {
+  test('optional parameters after the fifth are omitted, except with the option "all"', () => {
     const properties = Object.fromEntries(
       ["a", "b", "c", "d", "e", "f", "g", "h"].map((name) => [name, { type: "string" }]),
     );
@@ -84,7 +84,7 @@ describe("printing", () => {
     ).toBe("function echo(): { n: number }");
   });
 
-  test("names that are no identifiers are quoted and hold nothing that a terminal obeys", () => {
+  test("names that are not identifiers are quoted, with control characters escaped", () => {
     const { signature } = printSignature(
       tool({ properties: { "a\u001b[31m": {}, "x: string) {": {} } }, { name: "evil\u202e()" }),
     );
@@ -94,7 +94,7 @@ describe("printing", () => {
     expect(printSignature(tool({}, { name: "a/b.c-d" })).signature).toBe("function a/b.c-d(): string");
   });
 
-  test("long types are shortened, and shown with all", () => {
+  test('long types are shortened, except with the option "all"', () => {
     const schema: JsonSchema = {
       properties: Object.fromEntries(
         Array.from({ length: 12 }, (_, index) => [`property${index}`, { type: "string" }]),
@@ -104,7 +104,7 @@ describe("printing", () => {
     expect(printType(schema, { all: true })).toContain("property11?: string");
   });
 
-  test("hostile schemas end quickly", () => {
+  test("hostile schemas are printed quickly", () => {
     const circle: JsonSchema = {
       properties: { self: { $ref: "#" }, again: { type: "array", items: { $ref: "#" } } },
     };
@@ -137,7 +137,7 @@ const read = (text: string): unknown => {
 };
 const call = (named: object, positional: unknown[] = []): object => ({ name: "t", positional, named });
 
-describe("reading", () => {
+describe("parseCall", () => {
   test.each<[string, object]>([
     ["t()", call({})],
     ["  function t ( ) : string", call({})],
@@ -157,11 +157,11 @@ describe("reading", () => {
       call({ a: 1 }),
     ],
     ["t(größe: 1)", call({ größe: 1 })],
-  ])("%s", (text, expected) => {
+  ])("parses %s", (text, expected) => {
     expect(read(text)).toEqual(expected);
   });
 
-  test("quoted and dashed tool names", () => {
+  test("parses tool names with quotes, dashes and slashes", () => {
     expect(parseCall("get-user/v1.x(a: 1)").name).toBe("get-user/v1.x");
     expect(parseCall('"odd name()"(a: 1)').name).toBe("odd name()");
   });
@@ -183,7 +183,7 @@ describe("reading", () => {
     ["t(a: 5x)", [/comma/]],
     ["t(", [/where the call ends/]],
     ["1t()", [/a tool name/]],
-  ])("%s", (text, expected) => {
+  ])("reports the problems of %s", (text, expected) => {
     const { problems } = parseCall(text);
     expect(problems).toHaveLength(expected.length);
     expected.forEach((pattern, index) => expect(problems[index]).toMatch(pattern));
@@ -196,7 +196,7 @@ describe("reading", () => {
     expect(looksLikeCall('"odd name"(')).toBe(true);
   });
 
-  test("deep nesting is refused, not overflowed", () => {
+  test("reports deep nesting as a problem, without a stack overflow", () => {
     expect(parseCall(`t(a: ${"[".repeat(100_000)})`).problems.length).toBeGreaterThan(0);
   });
 
@@ -213,11 +213,11 @@ describe("reading", () => {
   });
 });
 
-describe("printed and read back", () => {
+describe("printCall, printSignature and parseCall", () => {
   const name = fc.string({ minLength: 1, unit: "binary" });
   const key = fc.oneof(name, fc.constantFrom("a", "b_c", "__proto__", "constructor", "true"));
 
-  test("a printed call means the same name and arguments", () => {
+  test("a printed call is parsed to the same name and arguments", () => {
     fc.assert(
       fc.property(name, fc.dictionary(key, fc.jsonValue({ maxDepth: 4 })), (toolName, args) => {
         const clean = JSON.parse(JSON.stringify(args)) as Record<string, unknown>;
@@ -248,7 +248,7 @@ describe("printed and read back", () => {
     ),
   })).any;
 
-  test("a pasted signature keeps its name, drops optional types, and asks for a value of every other", () => {
+  test("a pasted signature keeps the tool name, and has a problem for each required parameter", () => {
     fc.assert(
       fc.property(
         name,

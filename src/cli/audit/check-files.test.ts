@@ -10,8 +10,8 @@ const caches = Array.from({ length: 60 }, (_, index) => ({
 const levels = (faults: Parameters<typeof checkFiles>[2]): string[] =>
   checkFiles(server, "notes@1.0.0", faults).map(({ severity }) => severity);
 
-describe("the findings that are counted, not listed", () => {
-  test("are a warning if Python's cache files are all that was added", () => {
+describe("findings that are counted, not listed", () => {
+  test("are a warning if all added files are cache files of Python", () => {
     expect(new Set(levels({ faults: caches, isComplete: true }))).toEqual(new Set(["warning"]));
   });
 

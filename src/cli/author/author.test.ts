@@ -58,7 +58,7 @@ function drafted(
   });
 }
 
-describe("names", () => {
+describe("names of tools and contracts", () => {
   test.each([
     ["read-file", "readFile", "equal"],
     ["issue.create", "createIssue", "same"],
@@ -68,17 +68,17 @@ describe("names", () => {
     ["search", "find", undefined],
     ["read", "read_file", undefined],
     ["", "", undefined],
-  ])("%j and %j are %s", (a, b, found) => {
+  ])("sameness of %j and %j is %s", (a, b, found) => {
     expect(sameness(a, b)).toBe(found);
   });
 
-  test("an id that is taken gets a number, within what an id may be", () => {
+  test("freeId adds a number to a used id, within the maximum length", () => {
     const long = "a".repeat(80);
     expect(freeId("a", () => true)).toBe("a");
     expect(freeId(long, (id) => id !== long)).toBe(`${"a".repeat(78)}-2`);
   });
 
-  test("a tool is most like the contract that was meant", () => {
+  test("likeness is higher for the tool that matches the contract", () => {
     expect(likeness("fs-read", "read_file")).toBeGreaterThan(likeness("fs-read", "get_file_info"));
     expect(likeness("fs-list", "list_directory")).toBeGreaterThan(
       likeness("fs-list", "list_allowed_directories"),
@@ -94,14 +94,14 @@ describe("names", () => {
     ["x", "tool-x", "X"],
     ["Äh!", "tool-h", "H"],
     ["a.b", "a.b", "A b"],
-  ])("%s becomes %s", (name, id, words) => {
+  ])("the tool %s gets the contract id %s and the title %s", (name, id, words) => {
     expect(contractId(name)).toBe(id);
     expect(title(name)).toBe(words);
   });
 });
 
-describe("a contract that is there", () => {
-  test("is fed by arguments of other names, without what the tool has nothing for", () => {
+describe("an existing contract", () => {
+  test("maps an input to an argument of another name, and drops inputs without an argument", () => {
     const own = contract({ inputs: object({ path: TEXT, lines: NUMBER }, ["path"]) });
     const found = bindTool(
       own,
@@ -117,9 +117,9 @@ describe("a contract that is there", () => {
 
   test.each([
     ["the only argument, which is optional", object({ location: TEXT }, [])],
-    ["the only one that is required", object({ encoding: TEXT, location: TEXT }, ["location"])],
-    ["one that takes more than its type", object({ location: { type: ["string", "null"] } })],
-  ])("gives its only input to %s, whatever that is called", (_, inputSchema) => {
+    ["the only required argument", object({ encoding: TEXT, location: TEXT }, ["location"])],
+    ["an argument that accepts more types", object({ location: { type: ["string", "null"] } })],
+  ])("maps its only required input to %s, whatever its name", (_, inputSchema) => {
     const own = contract({ inputs: object({ path: TEXT, lines: NUMBER }, ["path"]) });
     const closed = { ...inputSchema, additionalProperties: false };
     const [choice] = chooseByFlags([tool({ inputSchema: closed })], [own], ["read_file=fs-read"]);
@@ -129,7 +129,7 @@ describe("a contract that is there", () => {
     ]);
   });
 
-  test("gets the part of the result that is what it promises", () => {
+  test("gets the part of the result that matches its outputs", () => {
     const outputSchema = { ...object({ content: TEXT, size: NUMBER }), additionalProperties: false };
     expect(bindTool(contract(), tool({ outputSchema }), GUESS)?.draft.resultExtract).toBe("$.content");
     expect(bindTool(contract({ outputs: NUMBER }), tool({ outputSchema }), GUESS)?.draft.resultExtract).toBe(
@@ -144,14 +144,14 @@ describe("a contract that is there", () => {
     ["$.items[*].id", { type: "array", items: TEXT }],
     ["$.items[*].by.id", { type: "array", items: NUMBER }],
     ["$", object({ note: { type: "object" } })],
-  ])("gets %s, which is declared, though nothing is forbidden", (path, outputs) => {
+  ])("gets %s, which an open output schema declares", (path, outputs) => {
     const item = object({ id: TEXT, by: object({ id: NUMBER }) });
     const outputSchema = object({ note: object({ text: TEXT }), items: { type: "array", items: item } });
     const found = bindTool(contract({ outputs }), tool({ outputSchema }), GUESS);
     expect(found).toMatchObject({ draft: { resultExtract: path }, warnings: [] });
   });
 
-  test("rather gets what is always there, and what else would fit is told", () => {
+  test("prefers a required field of the result, and a note names other fields that match", () => {
     const outputSchema = object({ maybe: TEXT, a: TEXT, b: TEXT }, ["a", "b"]);
     const own = contract({ id: "read-file" });
     const [choice] = chooseByFlags([tool({ outputSchema })], [own], undefined);
@@ -161,12 +161,12 @@ describe("a contract that is there", () => {
     ]);
   });
 
-  test("is not served by a tool that needs what nobody gives", () => {
+  test("is not bound to a tool with a required argument that no input provides", () => {
     const inputSchema = object({ path: TEXT, token: TEXT });
     expect(bindTool(contract(), tool({ inputSchema }), GUESS)).toBeUndefined();
   });
 
-  test("goes to one tool only, rather not to a deprecated one", () => {
+  test("is bound to one tool only, and not to a deprecated one", () => {
     const tools = [
       tool({ name: "readFile", description: "DEPRECATED: use read_file." }),
       tool({ name: "read_file" }),
@@ -185,7 +185,7 @@ describe("a contract that is there", () => {
     ["get-user", "get_users", { id: TEXT }, { id: TEXT }],
     ["create-issue", "delete_issue", { id: TEXT }, { id: TEXT }],
     ["read-file", "read", { path: TEXT }, { path: TEXT }],
-  ])("%s is not taken by %s, which is another thing", (id, name, inputs, args) => {
+  ])("%s is not bound to the different tool %s", (id, name, inputs, args) => {
     const own = contract({ id, inputs: object(inputs), mutates: ["external:x"] });
     const { sure } = matchTools([own], [tool({ name, inputSchema: object(args) })]);
     expect(namesOf(sure)).toEqual([]);
@@ -193,7 +193,7 @@ describe("a contract that is there", () => {
     expect(choice?.bound).toBeUndefined();
   });
 
-  test("is taken by a tool of the same name, or that does the same with the same things", () => {
+  test("is bound to a tool with an equal or synonymous name if the effects match", () => {
     const taken = (id: string, more: Parameters<typeof tool>[0], mutates: string[] = []): boolean =>
       matchTools([contract({ id, mutates })], [tool(more)]).sure.size === 1;
     expect(taken("read-file", { name: "readFile" })).toBe(true);
@@ -205,7 +205,7 @@ describe("a contract that is there", () => {
     expect(taken("file.delete", { name: "remove_file", ...READS }, ["workspace:files"])).toBe(false);
   });
 
-  test("is left alone where two tools could be meant, and goes to the one of its very name", () => {
+  test("is bound to the tool with exactly its name, and to no tool if several are possible", () => {
     const tools = ["a.b", "A.B", "a_b", "a b"].map((name) => tool({ name }));
     const contracts = ["a.b", "a-b"].map((id) => contract({ id }));
     expect(namesOf(matchTools(contracts, tools).sure)).toEqual([["a.b", "a.b"]]);
@@ -213,7 +213,7 @@ describe("a contract that is there", () => {
     expect(namesOf(matchTools(versions, tools).sure)).toEqual([["a.b", "a.b"]]);
   });
 
-  test("gets arguments of other names only from who says so", () => {
+  test("is bound to arguments with other names only if --tools requests it", () => {
     const own = contract({ id: "make-thing", inputs: object({ path: TEXT }) });
     const other = tool({ name: "make_thing", inputSchema: object({ name: TEXT }) });
     const [choice] = chooseByFlags([other], [own], undefined);
@@ -230,7 +230,7 @@ describe("a contract that is there", () => {
     });
   });
 
-  test("is offered when it is only near, and not chosen beforehand", async () => {
+  test("is offered for a similar tool, but is not the default choice", async () => {
     const asked: { initial: string | undefined; first: string | undefined }[] = [];
     const prompter = {
       multiselect: async ({ initial }: { initial: string[] }) => initial,
@@ -251,7 +251,7 @@ describe("a contract that is there", () => {
 });
 
 describe("--tools tool=contract", () => {
-  test("makes a contract that is not there yet, and says what may have been meant", () => {
+  test("creates a new contract, and a note suggests a similar existing one", () => {
     const [choice] = chooseByFlags([tool()], [contract()], ["read_file=note-read"]);
     expect(choice).toMatchObject({ bound: undefined, newId: "note-read", notes: [] });
     const [near] = chooseByFlags([tool()], [contract()], ["read_file=fs-raed"]);
@@ -259,7 +259,7 @@ describe("--tools tool=contract", () => {
     expect(drafted([choice as Choice]).tools).toMatchObject([{ contract: "note-read", isNew: true }]);
   });
 
-  test.each(["No Good", "x", "", "../up"])("refuses %j, which is no id", (id) => {
+  test.each(["No Good", "x", "", "../up"])("refuses %j, which is not a valid contract id", (id) => {
     expect(() => chooseByFlags([tool()], [], [`read_file=${id}`])).toThrow("is not a valid contract id");
   });
 
@@ -271,12 +271,12 @@ describe("--tools tool=contract", () => {
   });
 });
 
-describe("a sample", () => {
+describe("a sample call (--sample)", () => {
   const sampled = (result: JsonObject, schema?: JsonObject): Sample => ({
     ...{ input: {}, portable: true, result, lost: [], schema },
   });
 
-  test("shows which part of a result is meant, where the tool does not say", async () => {
+  test("selects the matching part of the result if the tool has no output schema", async () => {
     const own = contract({ outputs: object({ text: TEXT }) });
     const chosen = chooseByFlags([tool()], [own], ["read_file=fs-read"]);
     expect(chosen[0]?.bound?.draft.resultExtract).toBe("$");
@@ -289,7 +289,7 @@ describe("a sample", () => {
     );
   });
 
-  test("refuses what was demanded, and undoes what was only likely", async () => {
+  test("fails if it contradicts a binding of --tools, and removes a guessed binding", async () => {
     const own = contract({ id: "read-file", outputs: object({ text: TEXT }) });
     const sample = async (): Promise<Sample> => sampled(text("no JSON"));
     const demanded = chooseByFlags([tool()], [own], ["read_file=read-file"]);
@@ -300,7 +300,7 @@ describe("a sample", () => {
     expect(choices).toMatchObject([{ bound: undefined, near: "read-file" }]);
   });
 
-  test("tells when a server does not keep to its own schema", async () => {
+  test("reports a result that does not match the output schema of the tool", async () => {
     const outputSchema = object({ a: TEXT, b: TEXT });
     const choice = { tool: tool({ outputSchema }), bound: undefined };
     const { samples } = await sampleAll([choice], async () => sampled({ structuredContent: { a: "x" } }));
@@ -308,8 +308,8 @@ describe("a sample", () => {
   });
 });
 
-describe("what is drafted", () => {
-  test("has an id for each tool, however alike their names are", () => {
+describe("a draft", () => {
+  test("has a different contract id for each tool, also for similar names", () => {
     const names = ["a.b", "A.B", "a-b", "a_b", "a b"];
     const { tools, files, diagnostics } = drafted(
       names.map((name) => ({ tool: tool({ name }), bound: undefined })),
@@ -319,7 +319,7 @@ describe("what is drafted", () => {
     expect(new Set(files.map(({ path }) => path)).size).toBe(6);
   });
 
-  test("leaves out a tool that no contract can be written for, and keeps the others", () => {
+  test("omits a tool for which no contract can be written, and keeps the others", () => {
     const inputSchema = JSON.parse(
       '{"type":"object","properties":{"__proto__":{"type":"string"}},"required":["__proto__"]}',
     ) as never;
@@ -328,14 +328,18 @@ describe("what is drafted", () => {
     expect(tools.map((one) => one.tool)).toEqual(["read_file"]);
     expect(diagnostics.filter(({ severity }) => severity === "error")).toEqual([]);
     expect(left[0]).toContain("The tool evil is left out");
-    // Alone it is told as what it is.
+    // If it is the only tool, the draft reports the error.
     expect(drafted([evil]).diagnostics.some(({ severity }) => severity === "error")).toBe(true);
   });
 
   test.each([
-    ["a reference to nothing", { properties: { a: { $ref: "#/$defs/none" } } }, "which does not exist"],
-    ["a keyword that is none", { required: "a" }, "is not valid in JSON Schema"],
-  ])("leaves out a tool whose schema has %s", (_, schema, reason) => {
+    [
+      "a reference to a missing definition",
+      { properties: { a: { $ref: "#/$defs/none" } } },
+      "which does not exist",
+    ],
+    ["an invalid keyword", { required: "a" }, "is not valid in JSON Schema"],
+  ])("omits a tool whose schema has %s", (_, schema, reason) => {
     const odd = tool({ name: "odd", inputSchema: { type: "object", ...schema } });
     const { tools, files, left } = drafted([
       { tool: odd, bound: undefined },
@@ -347,7 +351,7 @@ describe("what is drafted", () => {
     expect(left[0]).toContain(reason);
   });
 
-  test("takes the same id again for what was written the last time", async () => {
+  test("uses the contract ids of the previous run again", async () => {
     const folder = temporary();
     const choices = ["a b", "a_b"].map((name): Choice => ({ tool: tool({ name }), bound: undefined }));
     const first = drafted(choices, folder);
@@ -371,8 +375,8 @@ describe("what is drafted", () => {
   });
 });
 
-describe("files", () => {
-  test("a proposal that was edited is kept, and the next one gets a number", async () => {
+describe("files of a draft", () => {
+  test("an edited proposal is kept, and the next proposal gets a number", async () => {
     const folder = temporary();
     const path = join(folder, "DRIVER.md");
     writeFileSync(path, "mine");
@@ -387,7 +391,7 @@ describe("files", () => {
     expect(texts).toEqual(["mine", "edited", "one", "two"]);
   });
 
-  test("what belongs to a file that stays is a proposal as well, and can be taken back", async () => {
+  test("files that belong to a kept DRIVER.md are proposals too, and withdraw() removes them", async () => {
     const folder = temporary();
     const files = ["DRIVER.md", "tools/a/TOOL.md", "tools/b/TOOL.md"].map((name) => ({
       path: join(folder, name),
@@ -406,7 +410,7 @@ describe("files", () => {
     expect(readdirSync(join(folder, "tools"))).toEqual(["b"]);
   });
 
-  test.skipIf(process.platform === "win32")("nothing is written through a link", async () => {
+  test.skipIf(process.platform === "win32")("no file is written through a symbolic link", async () => {
     const [folder, outside] = [temporary(), temporary()];
     symlinkSync(outside, join(folder, "tools"));
     const files = [
@@ -419,7 +423,7 @@ describe("files", () => {
     expect(existsSync(join(folder, "DRIVER.md"))).toBe(false);
     expect(readdirSync(outside)).toEqual([]);
 
-    // A file that is a link is one that is there: it stays, and so does what it points to.
+    // A link counts as an existing file: it stays, and its target is not created.
     const path = join(folder, "SECRETS.md");
     symlinkSync(join(outside, "nowhere"), path);
     symlinkSync(join(outside, "elsewhere"), `${path}.new`);
@@ -427,7 +431,7 @@ describe("files", () => {
     expect(kept).toMatchObject({ state: "kept", proposal: `${path}.new.2` });
     expect(readdirSync(outside)).toEqual([]);
 
-    // The workspace itself may be reached by one.
+    // The path of the workspace itself may contain a link.
     const link = join(outside, "workspace");
     symlinkSync(folder, link);
     const [made] = await propose([{ path: join(link, "b/TOOL.md"), text: "x" }], link, false);
@@ -436,7 +440,7 @@ describe("files", () => {
 });
 
 describe("a new contract", () => {
-  test("says what the server says, and counts as changing unless the server says that it is not", () => {
+  test("copies the annotations of the tool, and mutates unless the tool is read-only", () => {
     const silent = newContract("read-file", tool(), "files", undefined);
     expect(silent.draft).toMatchObject({ mutates: ["external:files"], approval: "on-mutate", riskLevel: 2 });
     expect(silent.guesses).toEqual(["mutates", "text"]);
@@ -447,7 +451,7 @@ describe("a new contract", () => {
     expect(newContract("x1", tool({ annotations: adding }), "files", undefined).draft.riskLevel).toBe(1);
   });
 
-  test("has the only part of a result as its output, and all of it otherwise", () => {
+  test("has the only field of a result as its output, or else the whole result", () => {
     const made = (outputSchema: object): readonly unknown[] => {
       const { draft, resultExtract } = newContract(
         "x1",

@@ -6,7 +6,7 @@ import { secretNotes, urlWithoutSecrets, withoutSecrets } from "./credentials.ts
 const KEY = "sk-live-4f9a8b7c6d5e4f3a2b1c";
 const refer = (what: string): string => `<${what}>`;
 
-test("of a bearer token, only the token is stored", () => {
+test("the note about a bearer token says to store only the token", () => {
   const secrets = [
     { name: "GIT_TOKEN", as: "Authorization" },
     { name: "GIT_TEAM", as: "X-Team" },
@@ -18,7 +18,7 @@ test("of a bearer token, only the token is stored", () => {
   expect(team).toContain("Store it: portolan secrets set GIT_TEAM");
 });
 
-describe("arguments", () => {
+describe("withoutSecrets", () => {
   test.each<[readonly string[], readonly string[]]>([
     [
       ["--password", "hunter2"],
@@ -72,7 +72,7 @@ describe("arguments", () => {
       ["--id", KEY],
       ["--id", "<key>"],
     ],
-  ])("%j", (words, written) => {
+  ])("replaces the secrets in %j", (words, written) => {
     expect(withoutSecrets(words, refer)).toEqual(written);
   });
 
@@ -84,12 +84,12 @@ describe("arguments", () => {
     [["--config", '{"port":1}', "@scope/package-name-2025", "some-long-words-in-a-row"]],
     [["--password", "--other"]],
     [["--title", "Note: read me"]],
-  ])("%j stay as they are", (words) => {
+  ])("keeps %j unchanged", (words) => {
     expect(withoutSecrets(words, refer)).toEqual(words);
   });
 });
 
-test("an address keeps all but the values of its secrets", () => {
+test("urlWithoutSecrets replaces only the secret values of a URL", () => {
   expect(urlWithoutSecrets("https://h/mcp", refer)).toBe("https://h/mcp");
   expect(urlWithoutSecrets(`https://h/mcp?team=a&k=${KEY}&token=t`, refer)).toBe(
     "https://h/mcp?team=a&k=<k>&token=<token>",

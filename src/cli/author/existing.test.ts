@@ -43,13 +43,13 @@ function filesOf(
   }).files;
 }
 
-describe("a driver that is there", () => {
+describe("an existing driver", () => {
   const tools = [tool(), tool({ name: "list_files" })];
   const own = driver({
     implements: [binding({ argumentMapping: { path: "file" }, metadata: { mine: 1 } })],
   });
 
-  test("keeps its bindings, also when its tool is named alone", () => {
+  test("keeps its bindings, also if --tools names only the tool", () => {
     const there = [tool({ inputSchema: object({ file: TEXT }) }), tools[1] as never];
     const kept = keptBindings(own, [contract()], there, "/nowhere");
     expect(kept.notes).toEqual([
@@ -68,7 +68,7 @@ describe("a driver that is there", () => {
     expect(more.map(({ bound }) => bound?.contract.id)).toEqual(["fs-read", undefined]);
   });
 
-  test("is bound anew where its server has changed, or says what cannot stay", () => {
+  test("is bound again if its server changed, and a note names bindings that cannot stay", () => {
     const changed = keptBindings(own, [contract()], tools, "/nowhere");
     expect(changed.choices).toMatchObject([
       {
@@ -86,7 +86,7 @@ describe("a driver that is there", () => {
     );
   });
 
-  test("keeps what no server says, such as its version and its tags", async () => {
+  test("keeps fields that no server provides, such as its version and its tags", async () => {
     const folder = temporary();
     const choices: Choice[] = [{ tool: tool(), bound: undefined }];
     const [first] = filesOf(choices, folder, []);
@@ -102,7 +102,7 @@ describe("a driver that is there", () => {
   });
 });
 
-describe("secrets", () => {
+describe("secrets of a new driver", () => {
   const NONE: KnownSecrets = { own: [], others: [] };
   const given = (
     env: Record<string, string>,
@@ -114,7 +114,7 @@ describe("secrets", () => {
     return withCredentials(server, "two", names, { options: { env } as never });
   };
 
-  test("are all values of --env, whatever they are called", () => {
+  test("are all values of --env, whatever their names", () => {
     const env = { DB: "postgres://u:p@h/db", MODE: "fast", lower: "a", _: "b", MY__VAR: "c", my_var: "d" };
     const { server, secrets } = given(env);
     expect(server).toMatchObject({
@@ -134,7 +134,7 @@ describe("secrets", () => {
     expect(entries[0]?.access.bind).toEqual([{ tool: "fs-read" }, { tool: "12" }, { tool: "true" }]);
   });
 
-  test("of headers have names of their own, also where two would be called the same", () => {
+  test("have a different name for each header", () => {
     const server = { kind: "remote", url: "https://x.example/mcp" } as const;
     const headers = { Authorization: "Bearer a", "X-Token": "b", Token: "c" };
     const names = new SecretNames(NONE, "two-mcp", []);
@@ -142,7 +142,7 @@ describe("secrets", () => {
     expect(secrets.map(({ name }) => name)).toEqual(["TWO_TOKEN", "TWO_TOKEN_2", "TWO_TOKEN_3"]);
   });
 
-  test("of another driver are not this one's, and the workspace's are where it grants them", () => {
+  test("do not reuse an entry of another driver, but reuse a workspace entry that grants access", () => {
     const entry = secret({ envNames: ["API_KEY"] });
     const [taken] = given({ API_KEY: "x" }, { own: [], others: [entry] }).secrets;
     expect(taken).toMatchObject({ name: "TWO_MCP_API_KEY", as: "API_KEY", taken: entry });
@@ -153,7 +153,7 @@ describe("secrets", () => {
     expect(more).toMatchObject({ name: "TWO_MCP_API_KEY" });
   });
 
-  test("of the workspace and of other drivers are found, those of the driver itself are not", async () => {
+  test("are compared with secrets of the workspace and of other drivers, not with its own earlier ones", async () => {
     const folder = temporary();
     for (const [place, name] of [
       [".secrets", "A_A"],

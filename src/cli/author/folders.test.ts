@@ -1,4 +1,4 @@
-// Which servers seem to write beside their own code.
+// Detection of servers that write files beside their own code.
 
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -13,23 +13,23 @@ const scriptOf = (name: string): string => {
   return join(dirname(manifest), "dist/index.js");
 };
 
-test("the public memory server does, and names the variable that says where else", async () => {
+test("ownWriteOf finds the file of the public memory server, and the variable for another path", async () => {
   const found = await ownWriteOf(["node", scriptOf("server-memory")]);
   expect(found).toEqual({ file: "memory.jsonl", code: "index.js", variable: "MEMORY_FILE_PATH" });
   expect(found && ownWriteNote(found, [])[0]).toContain("--env MEMORY_FILE_PATH=<file>");
   expect(found && ownWriteNote(found, ["MEMORY_FILE_PATH"])).toEqual([]);
 });
 
-test("the public filesystem server does not", async () => {
+test("ownWriteOf finds no file for the public filesystem server", async () => {
   expect(await ownWriteOf(["node", scriptOf("server-filesystem"), "/notes"])).toBeUndefined();
 });
 
 test.each<[string, string, string, string | undefined]>([
   ["in another file", "index.js", 'import "./lib/store.js"', "notes.db"],
-  ["that only reads", "index.js", 'readFileSync(join(__dirname, "words.txt"))', undefined],
+  ["only for reading", "index.js", 'readFileSync(join(__dirname, "words.txt"))', undefined],
   ["in Python", "main.py", 'p = os.path.join(os.path.dirname(__file__), "a.log"); open(p, "w")', "a.log"],
-  ["by a URL", "index.mjs", 'writeFileSync(new URL("state.json", import.meta.url), "")', "state.json"],
-])("a server %s", async (what, name, code, file) => {
+  ["from a URL", "index.mjs", 'writeFileSync(new URL("state.json", import.meta.url), "")', "state.json"],
+])("ownWriteOf with a path that the code builds %s", async (what, name, code, file) => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-own-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, name), code);

@@ -6,7 +6,7 @@ import { proposeSurfaces } from "./surfaces.ts";
 describe("prompts and resources", () => {
   const template = (uriTemplate: string, name: string) => ({ uriTemplate, name, description: `${name}.` });
 
-  test("are proposed as the server lists them", () => {
+  test("are proposed from the lists of the server", () => {
     const found = proposeSurfaces(
       {
         prompts: [{ name: "sum", description: "Sums\nup." }, { name: "sum" }],
@@ -32,7 +32,7 @@ describe("prompts and resources", () => {
     expect(found.notes).toHaveLength(2);
   });
 
-  test("have kinds of references of their own, and data is left out", () => {
+  test("get a reference kind for each template, and many resources with fixed URIs are omitted", () => {
     const resources = Array.from({ length: 21 }, (_, index) => ({ uri: `n://${index}`, name: "n" }));
     const templates = [template("a:{x}", "A b"), template("b:{x}", "A-b"), template("b:{x}", "again")];
     const found = proposeSurfaces({ prompts: [], resources, templates }, "n", new Set());

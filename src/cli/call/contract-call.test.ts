@@ -18,13 +18,13 @@ test.each([
   ["internal", 1],
   ["x:own", 1],
   ["constructor:", 1],
-] as const)("%s is %i", (code, exit) => {
+] as const)("the error code %s gives the exit code %i", (code, exit) => {
   expect(
     exitOfResult({ content: [], isError: true, _meta: { "portolan/error": { code, message: "" } } }),
   ).toBe(exit);
 });
 
-test("a success is 0, and a failure of any other server 1", () => {
+test("a success gives the exit code 0, and an error without a contract error code gives 1", () => {
   expect(exitOfResult({ content: [] })).toBe(0);
   expect(exitOfResult({ content: [], isError: true })).toBe(1);
   expect(exitOfResult({ content: [], isError: true, _meta: { "portolan/error": null } })).toBe(1);

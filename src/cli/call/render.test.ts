@@ -16,7 +16,7 @@ function context(saveText = false): RenderContext & { files: string[] } {
   };
 }
 
-test("text, media, links, embedded resources and what is not known yet", async () => {
+test("renders text, media, links, embedded resources and unknown content types", async () => {
   const at = context();
   const result: CallToolResult = {
     content: [
@@ -65,13 +65,13 @@ test("structured content with one field is not repeated if a text has the value 
   expect(await shown({ entities: [] })).toContain('"entities": []');
 });
 
-test("odd results still read", async () => {
+test("renders empty and malformed results", async () => {
   expect(await renderToolResult({}, context())).toBe("(empty result)");
   expect(await renderToolResult({ content: "x" as never }, context())).toBe("(empty result)");
   expect(await renderToolResult({ content: [null, { type: "text" }] as never }, context())).toContain("null");
 });
 
-test("a resource, and one saved as a file", async () => {
+test("renders a resource, or saves it as a file", async () => {
   const result = { contents: [{ uri: "a:b", text: "one" }] };
   expect(await renderResource(result, context())).toBe("one");
   const at = context(true);
@@ -79,7 +79,7 @@ test("a resource, and one saved as a file", async () => {
   expect(at.files).toEqual(["resource|text/plain|one"]);
 });
 
-test("a prompt", async () => {
+test("renders a prompt with its messages", async () => {
   const rendered = await renderPrompt(
     {
       description: "greets",
@@ -93,7 +93,7 @@ test("a prompt", async () => {
   expect(rendered).toBe("greets\n\nuser\nhi\n\nassistant\nyo");
 });
 
-test("a result of another kind is shown as it is", async () => {
+test("renders a result with another resultType as JSON", async () => {
   const result = { resultType: "task", taskId: "t-1" };
   expect(JSON.parse(await renderToolResult(result, context()))).toEqual(result);
   expect(await renderToolResult({ resultType: "complete", content: [] }, context())).toBe("(empty result)");

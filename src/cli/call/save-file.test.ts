@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(cwd, { recursive: true, force: true }));
 
-test("without --out: a private file with a random name in the temporary folder", async () => {
+test("without --out, results are private files with random names in the temporary folder", async () => {
   const saver = await createSaver({ cwd, temporary: cwd });
   const first = await saver.save(bytes, "image/png", "image");
   const second = await saver.save(bytes, "image/png", "image");
@@ -23,14 +23,14 @@ test("without --out: a private file with a random name in the temporary folder",
   expect(saver.saved).toEqual([first, second]);
 });
 
-test("a file, then numbered neighbours", async () => {
+test("with --out <file>, further results get numbered names", async () => {
   const saver = await createSaver({ cwd, out: "pic.png" });
   await saver.save(bytes, "image/png", "image");
   await saver.save(bytes, "image/png", "image");
   expect(readdirSync(cwd).sort()).toEqual(["pic-2.png", "pic.png"]);
 });
 
-test("an existing file needs --force, and is then replaced whole", async () => {
+test("an existing file is an error without --force, and is replaced with --force", async () => {
   writeFileSync(join(cwd, "pic.png"), "old");
   await expect(createSaver({ cwd, out: "pic.png" })).rejects.toMatchObject({ code: "USAGE" });
   const saver = await createSaver({ cwd, out: "pic.png", force: true });
@@ -39,7 +39,7 @@ test("an existing file needs --force, and is then replaced whole", async () => {
   expect(readdirSync(cwd)).toEqual(["pic.png"]);
 });
 
-test("a folder takes files under free names", async () => {
+test("with --out <folder>, files get unused names", async () => {
   writeFileSync(join(cwd, "image-1.png"), "mine");
   const saver = await createSaver({ cwd, out: "." });
   expect(await saver.save(bytes, "image/png", "image")).toBe(join(cwd, "image-2.png"));
@@ -48,12 +48,12 @@ test("a folder takes files under free names", async () => {
   expect(await made.save(bytes, "audio/wav", "audio")).toBe(join(cwd, "new/deep/audio-1.wav"));
 });
 
-test("a missing folder is said before anything runs", async () => {
+test("a missing folder is an error before the call", async () => {
   await expect(createSaver({ cwd, out: "nowhere/pic.png" })).rejects.toMatchObject({ code: "USAGE" });
   expect(existsSync(join(cwd, "nowhere"))).toBe(false);
 });
 
-test("an extension never comes from the server's own words", () => {
+test("a file extension comes only from known MIME types", () => {
   expect(extensionOf("image/png; charset=x")).toBe("png");
   expect(extensionOf("image/../../x")).toBe("bin");
   expect(extensionOf(undefined)).toBe("bin");

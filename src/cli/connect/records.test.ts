@@ -32,7 +32,7 @@ const stop = (): Promise<never> => Promise.reject(new Error("power cut"));
 const done = (): Promise<void> => Promise.resolve();
 
 describe("records of connected clients", () => {
-  it("a crash before the file is written leaves a record and the content before", async () => {
+  it("a crash before the file is written leaves a record and the earlier content", async () => {
     const first = record("one", "two");
     await expect(records.save({ record: first, before: "one", previous: undefined }, stop)).rejects.toThrow();
     const found = await records.find(first.file, hashOf("one"));
@@ -41,7 +41,7 @@ describe("records of connected clients", () => {
     expect(await records.readBefore(first)).toBe("one");
   });
 
-  it("a crash during a second connect keeps the first record, for the file as the first one left it", async () => {
+  it("a crash during a second connect keeps the first record", async () => {
     const [first, second] = [record("one", "two"), record("edited", "three")];
     await records.save({ record: first, before: "one", previous: undefined }, done);
     await expect(records.save({ record: second, before: "edited", previous: first }, stop)).rejects.toThrow();
@@ -56,7 +56,7 @@ describe("records of connected clients", () => {
     );
   });
 
-  it("only the user can read them, and a damaged one is named", async () => {
+  it("only the user can read the files, and a damaged record is an error", async () => {
     const first = record("one", "two");
     await records.save({ record: first, before: "one", previous: undefined }, done);
     const [own = ""] = readdirSync(records.folder);
@@ -74,7 +74,7 @@ describe("records of connected clients", () => {
     }
   });
 
-  it("the hash of the file tells the state", () => {
+  it("recordState compares the hash of the file with the record", () => {
     const text = `{ "mcpServers": { "portolan": { "command": "node", "disabled": true } } }`;
     expect(recordState(record("one", "two"), "two")).toBe("connected");
     expect(recordState(record("one", "two"), text)).toBe("changed");

@@ -31,7 +31,7 @@ const GOOD: Diagnosis = {
   store: [],
 };
 
-test("a machine that can enforce", () => {
+test("doctor reports a machine that can enforce the sandbox", () => {
   expect(canEnforce(GOOD)).toBe(true);
   expect(describeDiagnosis(GOOD, view)).toBe(`bubblewrap 0.11.0 works here, and is used
   ok    user namespaces
@@ -53,7 +53,7 @@ test.each<[string, Diagnosis]>([
     "no backend",
     { ...GOOD, backends: GOOD.backends.filter(({ name }) => name === "docker"), selfTest: GOOD.selfTest },
   ],
-])("%s is not enforced", (_, diagnosis) => {
+])("doctor reports a machine that cannot enforce the sandbox: %s", (_, diagnosis) => {
   expect(canEnforce(diagnosis)).toBe(false);
   const text = describeDiagnosis(diagnosis, view);
   expect(text).toContain("This machine cannot enforce the default profile of the sandbox");

@@ -7,7 +7,7 @@ import { expect, it, onTestFinished } from "vitest";
 import type { Cli } from "../context.ts";
 import { changeFile } from "./change-file.ts";
 
-it("is refused if the file changed meanwhile, and nothing is lost", async () => {
+it("changeFile refuses a change if another program changed the file, and keeps that content", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-grants-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "portolan.yaml");

@@ -41,7 +41,7 @@ function person(answer: string | undefined, home = "/home/me") {
 const GITHUB = "@modelcontextprotocol/server-github@2025.4.8";
 const MEMORY = "@modelcontextprotocol/server-memory";
 
-it("hosts and a place for data are granted after a yes only", async () => {
+it("hosts and a data folder are granted only after the user agrees", async () => {
   const yes = person("yes");
   expect(await yes.choose(GITHUB)).toMatchObject({ network: ["api.github.com"], write: [], env: {} });
   expect(await yes.choose(MEMORY)).toMatchObject({
@@ -56,7 +56,7 @@ it("hosts and a place for data are granted after a yes only", async () => {
   await expect(person(undefined).choose(GITHUB)).rejects.toMatchObject({ code: "CANCELLED" });
 });
 
-it("where nobody can be asked, the command is printed and nothing is granted", async () => {
+it("without a prompt, the needed options are printed and no access is granted", async () => {
   const { choose, notes, questions } = person("yes");
   expect(await choose(GITHUB, { canAsk: false })).toMatchObject({ network: [] });
   expect(notes[0]).toContain("To let the server reach api.github.com: --allow-net api.github.com");
@@ -69,7 +69,7 @@ it("where nobody can be asked, the command is printed and nothing is granted", a
   expect(questions).toEqual([]);
 });
 
-it("the question names the data that the server has until now", async () => {
+it("the question names the existing data of the server", async () => {
   const home = mkdtempSync(join(tmpdir(), "portolan-needs-"));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const put = (...parts: string[]): void => {

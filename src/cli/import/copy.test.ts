@@ -51,7 +51,7 @@ test.each([true, false])("a server of two clients is imported once (rename: %s)"
   });
 });
 
-test("servers with other variables stay two", async () => {
+test("servers with different variables are both imported", async () => {
   const files = [fileOf("cursor", entry("files", { A: "1" })), fileOf("vscode", entry("fs", { A: "2" }))];
   expect(await plan(files)).toMatchObject({ added: ["files", "fs"], skipped: [] });
   const alike = [fileOf("cursor", entry("files")), fileOf("vscode", entry("files", { A: "2" }))];
@@ -59,7 +59,7 @@ test("servers with other variables stay two", async () => {
   expect((await plan(alike.toReversed(), { rename: true })).added).toEqual(["files", "files-cursor"]);
 });
 
-test("a server that the workspace has under another name is not added", async () => {
+test("a server that the workspace has under another name is not imported", async () => {
   const declared: ServerConfig[] = [entry("notes", undefined, "/portolan.yaml")];
   expect(await plan([fileOf("cursor", entry("files"))], { declared })).toMatchObject({
     added: [],

@@ -26,7 +26,7 @@ const url = (headers?: Record<string, string>, at = "https://h.example/mcp"): Cl
 describe("namesakeDifference", () => {
   const other = ours(npx("-y", "s", "/b"));
 
-  it("says how a server differs from the one of the same name", () => {
+  it("names the difference to the server with the same name", () => {
     const about = (endpoint: ClientServer["endpoint"]): string | undefined =>
       namesakeDifference(client(endpoint), [other]);
     expect(about(npx("-y", "s", "/a"))).toBe(
@@ -57,12 +57,15 @@ describe("matchServer", () => {
       url({}, "https://h.example/mcp?k=plain"),
       url({}, "https://h.example/mcp?k=${KEY}"),
     ],
-  ] as [string, ClientServer["endpoint"], ServerConfig["endpoint"]][])("%s is the same", (_name, a, b) => {
-    expect(matchServer(client(a), [ours(npx("other")), ours(b, { alias: "mine" })], HOME)).toEqual({
-      kind: "replaced",
-      by: "mine",
-    });
-  });
+  ] as [string, ClientServer["endpoint"], ServerConfig["endpoint"]][])(
+    "recognises the same server: %s",
+    (_name, a, b) => {
+      expect(matchServer(client(a), [ours(npx("other")), ours(b, { alias: "mine" })], HOME)).toEqual({
+        kind: "replaced",
+        by: "mine",
+      });
+    },
+  );
 
   it.each([
     ["another argument", npx("-y", "s", "/a"), npx("-y", "s", "/b")],
@@ -76,7 +79,7 @@ describe("matchServer", () => {
     },
   );
 
-  it("other settings keep the server, with the reason and without values", () => {
+  it("keeps a server with other settings, and the reason contains no values", () => {
     const secret = client(url({ Authorization: "Bearer secret" }));
     expect(matchServer(secret, [ours(url({ Authorization: "Bearer other" }))], HOME)).toEqual({
       kind: "differs",
@@ -159,7 +162,7 @@ describe("the gateway's entry", () => {
   };
   const place = { workspace: "/w/${x}", program, settings: {}, http: false };
 
-  it("starts with absolute paths, and from the cache of npx with npx", () => {
+  it("starts with absolute paths, or with npx if Portolan runs from the cache of npx", () => {
     expect(programWords(program)).toEqual(["/opt/node", "/opt/portolan"]);
     const cached = { ...program, script: "/home/me/.npm/_npx/ab12/node_modules/.bin/portolan" };
     expect(programWords(cached)).toEqual(["npx", "-y", "portolan@1.2.3"]);

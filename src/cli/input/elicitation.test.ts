@@ -7,7 +7,7 @@ import { createElicit } from "./elicitation.ts";
 
 type Answer = string | string[] | undefined;
 
-/** Gives these answers in order; `undefined` is Escape, and a missing answer accepts the default. */
+/** A prompter that gives these answers in order; `undefined` is Escape, and OFFERED accepts the default. */
 function harness(answers: (Answer | typeof OFFERED)[], terminal = true) {
   const asked: string[] = [];
   const said: string[] = [];
@@ -69,7 +69,7 @@ const form = (properties: Record<string, JsonSchema>, required: string[] = []): 
 });
 const empty = (message: string): ElicitRequest => ({ ...form({}), message });
 
-describe("forms", () => {
+describe("form elicitation", () => {
   const everything = form(
     {
       name: { type: "string", title: "Your name", minLength: 2 },
@@ -105,7 +105,7 @@ describe("forms", () => {
     ["name", "color"],
   );
 
-  test("every kind of property, defaults offered, empty optional ones left out", async () => {
+  test("asks for every kind of property, offers defaults, and omits empty optional properties", async () => {
     const { run, said, asked } = harness([
       "Answer",
       "Ann",
@@ -128,7 +128,7 @@ describe("forms", () => {
     expect(asked[2]).toBe("age (whole number, 0 to 150) (optional)");
   });
 
-  test("answers are checked where they are typed", async () => {
+  test("checks each answer, and asks again after an invalid one", async () => {
     const request = form(
       {
         n: { type: "integer", minimum: 1 },
@@ -160,7 +160,7 @@ describe("forms", () => {
     expect(notes).toHaveLength(7);
   });
 
-  test("the number of choices is kept to", async () => {
+  test("enforces the number of choices", async () => {
     const request = form(
       { tags: { type: "array", items: { enum: ["a", "b", "c"] }, minItems: 2, maxItems: 2 } },
       ["tags"],
@@ -170,7 +170,7 @@ describe("forms", () => {
     expect(asked[2]).toBe("tags - choose exactly 2");
   });
 
-  test("the repeated question of an optional list says that none is an answer, too", async () => {
+  test("the repeated question of an optional list says that no choice is possible, too", async () => {
     const request = form({
       tags: { type: "array", items: { enum: ["a", "b", "c"] }, minItems: 2, maxItems: 3 },
     });
@@ -179,7 +179,7 @@ describe("forms", () => {
     expect(asked[2]).toBe("tags (optional) - choose 2 to 3 of these, or none");
   });
 
-  test("changing keeps what was typed", async () => {
+  test('"Change" offers the earlier answers again', async () => {
     const { run } = harness(["Answer", "one", "two", "Change", OFFERED, "three", "Send"]);
     expect(await run(form({ a: { type: "string" }, b: { type: "string" } }))).toEqual({
       action: "accept",
@@ -187,19 +187,19 @@ describe("forms", () => {
     });
   });
 
-  test("declining at the start, declining at the end, turning away", async () => {
+  test("returns decline at the start and at the end, and cancel after Escape", async () => {
     const request = form({ a: { type: "string" }, b: { type: "string" } });
     expect(await harness(["Decline"]).run(request)).toEqual({ action: "decline" });
     expect(await harness(["Answer", "x", "y", "Decline"]).run(request)).toEqual({ action: "decline" });
     expect(await harness(["Answer", "x", undefined]).run(request)).toEqual({ action: "cancel" });
   });
 
-  test("a form without fields is a yes or no", async () => {
+  test("a form without fields is a question with accept and decline", async () => {
     expect(await harness(["Accept"]).run(empty("Sure?"))).toEqual({ action: "accept", content: {} });
     expect(await harness(["Decline"]).run(empty("Sure?"))).toEqual({ action: "decline" });
   });
 
-  test("what the server wrote is plain where it is shown, and whole where it is answered", async () => {
+  test("texts of the server are shown without control characters", async () => {
     const { run, said, asked } = harness(["Answer", "x\u202e"]);
     const result = await run({
       mode: "form",
@@ -211,7 +211,7 @@ describe("forms", () => {
     expect(JSON.stringify(result)).not.toContain("polluted");
   });
 
-  test("too many fields are declined, odd schemas are survived", async () => {
+  test("declines a form with too many fields, and accepts malformed schemas", async () => {
     const many = Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`k${index}`, {}]));
     expect(await harness([]).run(form(many))).toEqual({ action: "decline" });
     expect(
@@ -226,15 +226,15 @@ describe("forms", () => {
 
 const page = (url: string): ElicitRequest => ({ message: "Sign in", mode: "url", url });
 
-describe("pages", () => {
-  test("opened only after a yes, with host and address shown", async () => {
+describe("URL elicitation", () => {
+  test("opens the page only after a yes, and shows its host and URL", async () => {
     const { run, said, opened } = harness(["open"]);
     expect(await run(page("https://example.com/a?b=c"))).toEqual({ action: "accept" });
     expect(said[0]).toContain("host  example.com\nURL   https://example.com/a?b=c");
     expect(opened).toEqual(["https://example.com/a?b=c"]);
   });
 
-  test("declined, turned away, or opened by hand", async () => {
+  test("can be declined, cancelled, or opened by the user", async () => {
     const declined = harness([OFFERED]);
     expect(await declined.run(page("https://example.com/"))).toEqual({ action: "decline" });
     expect(declined.opened).toEqual([]);
@@ -246,7 +246,7 @@ describe("pages", () => {
   });
 
   test.each(["file:///etc/passwd", "javascript:alert(1)", "not a url", "x-evil://y"])(
-    "%s is never opened",
+    "never opens %s",
     async (url) => {
       const { run, opened } = harness(["open"]);
       expect(await run(page(url))).toEqual({ action: "decline" });
@@ -255,14 +255,14 @@ describe("pages", () => {
     },
   );
 
-  test("look-alike hosts and plain http are shown as what they are", async () => {
+  test("shows look-alike hosts as punycode, and warns about plain http", async () => {
     const { run, said } = harness(["decline"]);
     await run(page("http://exаmple.com/"));
     expect(said[0]).toContain("xn--");
     expect(said[0]).toContain("not encrypted");
   });
 
-  test("the browser gets one argument, whatever the address holds", () => {
+  test("passes any URL to the browser as one argument", () => {
     expect(browserCommand('https://x/"&calc.exe', "win32")).toEqual([
       "rundll32",
       "url.dll,FileProtocolHandler",
@@ -273,7 +273,7 @@ describe("pages", () => {
   });
 });
 
-test("without a terminal a question is declined, and said so", async () => {
+test("without a terminal, an elicitation is declined with a note", async () => {
   const { run, notes } = harness([], false);
   expect(await run(form({ a: { type: "string" } }))).toEqual({ action: "decline" });
   expect(notes[0]).toBe("the server requests input: Who?");
@@ -282,7 +282,7 @@ test("without a terminal a question is declined, and said so", async () => {
   expect(notes.slice(2)).toEqual(["the server requests input: And now?"]);
 });
 
-test("questions are asked one after the other", async () => {
+test("simultaneous elicitations are asked one after the other", async () => {
   const { run, asked } = harness(["Accept", "Decline"]);
   const both = await Promise.all([run(empty("1")), run(empty("2"))]);
   expect(both.map((result) => result.action)).toEqual(["accept", "decline"]);

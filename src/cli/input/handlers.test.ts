@@ -7,7 +7,7 @@ import type { Cli } from "../context.ts";
 import type { Spinner } from "../terminal/spinner.ts";
 import { createHandlers } from "./handlers.ts";
 
-test("the text of an elicitation is redacted", async () => {
+test("a known secret in the text of an elicitation is redacted", async () => {
   const notes: string[] = [];
   const cli = {
     io: { stdin: {}, stderr: {}, openBrowser: async () => false },

@@ -38,8 +38,8 @@ const listing: Listing = {
 const show = (width?: number, options: ListOptions = {}): string =>
   describeListing(listing, createColors(false), options, width);
 
-describe("on a terminal", () => {
-  test("everything fits, words stay whole, and what can be typed is never cut", () => {
+describe("list on a terminal", () => {
+  test("lines fit the width, words stay whole, and names that a user types are not truncated", () => {
     expect(show(50)).toBe(`demo 1.2
 MCP 2026-07-28 (modern) · http · connected in 1 ms
 · listed in 2 ms
@@ -72,22 +72,25 @@ Diagnostics (1)
     [TOOL_DROPPED]`);
   });
 
-  test.each([40, 60, 80, 100, 120, 200])("no line but an address is wider than %i columns", (width) => {
-    for (const options of [{}, { all: true }]) {
-      const lines = show(width, options).split("\n");
-      for (const line of lines)
-        if (!line.includes("{id}")) expect(displayWidth(line)).toBeLessThanOrEqual(width);
-    }
-  });
+  test.each([40, 60, 80, 100, 120, 200])(
+    "only a line with a URI template is wider than %i columns",
+    (width) => {
+      for (const options of [{}, { all: true }]) {
+        const lines = show(width, options).split("\n");
+        for (const line of lines)
+          if (!line.includes("{id}")) expect(displayWidth(line)).toBeLessThanOrEqual(width);
+      }
+    },
+  );
 
-  test("--all shows every note, below", () => {
+  test("--all shows each full description on lines of its own", () => {
     expect(show(60, { all: true })).toContain("  demo://short\n    text/plain · 漢字 漢字");
     expect(show(60, { all: true })).toContain("  //\n  // Slowly.");
     expect(show(60, { all: true })).not.toContain("…");
   });
 });
 
-test("without a terminal nothing is cut or wrapped", () => {
+test("without a terminal, no line is truncated or wrapped", () => {
   const text = show();
   expect(text).toContain(
     '  function search(query: string, mode?: "fast" | "thorough" | "exhaustive"): string\n',

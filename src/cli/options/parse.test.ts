@@ -15,11 +15,11 @@ test.each<[string, number | undefined]>([
   ["", undefined],
   ["9999h", undefined],
   ["1e3", undefined],
-])("%s is %s ms", (text, expected) => {
+])('parseTime reads "%s" as %s ms', (text, expected) => {
   expect(parseTime(text)).toBe(expected);
 });
 
-test("reads headers, environment, limits", () => {
+test("parseServerOptions reads headers, environment and limits", () => {
   const options = parseServerOptions(
     {
       header: ["Authorization: Bearer a:b", "X-A:1"],
@@ -38,7 +38,7 @@ test("reads headers, environment, limits", () => {
   expect(options).toMatchObject({ era: "modern", transport: "sse", input: true, verbose: false });
 });
 
-test("names everything that is wrong at once", () => {
+test("parseServerOptions reports all problems at once", () => {
   try {
     parseServerOptions(
       {

@@ -1,4 +1,4 @@
-// The sandbox options of a command, and those that a workspace refuses.
+// The sandbox options of a command, and the options that a workspace refuses.
 
 import { mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,12 +22,12 @@ function ofCommand(raw: RawOptions) {
   return { sandbox, problems };
 }
 
-test("nothing said is nothing", () => {
+test("without sandbox options, the config has no sandbox", () => {
   expect(ofCommand({})).toEqual({ sandbox: undefined, problems: [] });
   expect(targetServer(COMMAND, parseServerOptions({}, {}), folder).launch).toEqual({ cwdImplied: true });
 });
 
-test("everything said", () => {
+test("sandbox options become the sandbox of the config", () => {
   const raw: RawOptions = {
     sandbox: ["warn"],
     allowNet: ["API.example.com", "*.b.com", "c.com:22"],
@@ -53,7 +53,7 @@ test.each<[RawOptions, string[]]>([
   [{ sandbox: ["off", "warn"] }, ["--sandbox is given as both off and warn"]],
   [{ sandbox: ["a=off", "a=warn"] }, ["--sandbox is given as both off and warn for a"]],
   [{ sandbox: ["x"], era: "y" }, ["--era must be", "--sandbox must be"]],
-])("%j is refused", (raw, messages) => {
+])("parseServerOptions refuses %j", (raw, messages) => {
   expect(() => parseServerOptions(raw, {})).toThrow();
   try {
     parseServerOptions(raw, {});
@@ -64,7 +64,7 @@ test.each<[RawOptions, string[]]>([
   }
 });
 
-test("what does not fit a command or a URL is refused, all at once", () => {
+test("one error names all options that do not fit a command or a URL", () => {
   const wrong = {
     sandbox: ["files=off"],
     allowNet: ["https://a.com"],
@@ -86,7 +86,7 @@ test("what does not fit a command or a URL is refused, all at once", () => {
 const source = { config: { servers: [{ alias: "files" }] } } as unknown as Source;
 const modes = (raw: RawOptions) => workspaceSandbox(parseServerOptions(raw, {}).sandbox, source);
 
-test("for a workspace each server is named", () => {
+test("for a workspace, --sandbox must name a server, and --allow-* options are refused", () => {
   expect(modes({})).toBeUndefined();
   expect(modes({ sandbox: ["files=off"] })).toEqual({ files: "off" });
   expect(() => modes({ sandbox: ["off"] })).toThrow(

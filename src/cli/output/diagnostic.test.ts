@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createColors } from "../terminal/colors.ts";
 import { diagnosticLine, excerpt } from "./diagnostic.ts";
 
-test("a file has one spelling in a line", () => {
+test("a line shows a file by the same name in its position and its message", () => {
   const file = "/home/me/work/portolan.yaml";
   const line = diagnosticLine(
     { code: "FILE_INVALID", severity: "warning", file, message: `${file} is not valid now` },

@@ -5,13 +5,13 @@ const stdio = (command: string, ...args: string[]): string =>
   endpointLabel({ transport: "stdio", command, args });
 const url = (text: string): string => endpointLabel({ transport: "http", url: text });
 
-describe("a command", () => {
+describe("endpointLabel of a command", () => {
   test.each([
     [["npx", "-y", "@modelcontextprotocol/server-github@2025.4.8"]],
     [["uvx", "mcp-server-git", "--repository", "/home/me/some-repository-2025"]],
     [["docker", "run", "-i", "--rm", "-e", "GITHUB_TOKEN", "ghcr.io/github/github-mcp-server"]],
     [["node", "server.js", "--api-key", "${API_KEY}"]],
-  ])("%j is shown as it is", (words) => {
+  ])("shows %j unchanged", (words) => {
     expect(stdio(words[0] ?? "", ...words.slice(1))).toBe(words.join(" "));
   });
 
@@ -32,12 +32,12 @@ describe("a command", () => {
     ],
     [["--dsn=postgres://me:hunter2@db.example.com/main"], "--dsn=postgres://db.example.com/main"],
     [["Bearer hunter2"], "…"],
-  ])("%j hides what may be secret", (args, expected) => {
+  ])("hides possible secrets in %j", (args, expected) => {
     expect(stdio("x", ...args)).toBe(`x ${expected}`);
   });
 });
 
-describe("an address", () => {
+describe("endpointLabel of a URL", () => {
   test.each([
     ["https://mcp.example.com/mcp", "https://mcp.example.com/mcp"],
     ["https://me:hunter2@mcp.example.com/mcp", "https://mcp.example.com/mcp"],
@@ -47,7 +47,7 @@ describe("an address", () => {
     ["https://${HOST:-hunter2}/mcp", "https://${HOST:-…}/mcp"],
     ["${BASE}/mcp", "${BASE}/mcp"],
     ["https://hunter2:with@two@mcp.example.com/mcp", "https://mcp.example.com/mcp"],
-  ])("%s", (text, expected) => {
+  ])("hides possible secrets in %s", (text, expected) => {
     expect(url(text)).toBe(expected);
     expect(url(text)).not.toContain("hunter2");
   });

@@ -25,7 +25,7 @@ const relaxed = (server: string, by: string, missing: string[] = []): HubEvent =
   missing,
 });
 
-test("one line each", () => {
+test("describeEvent writes each sandbox event as one line", () => {
   const colors = createColors(false);
   expect(describeEvent(denied("x.com"), colors)).toBe(
     "2026-01-02 03:04:05 a sandbox denied x.com:443 not on its list",
@@ -43,7 +43,7 @@ test.each([
   [["terminal", "console"], "Decide: portolan approve k7m2xq4p"],
   [["console"], "To approve: in the console (portolan console). To deny: portolan approve k7m2xq4p --deny"],
   [["caller"], "To approve: in the client that sent the call. To deny: portolan approve k7m2xq4p --deny"],
-] as const)("a call that can be approved by %s is followed by the way to decide", (ways, next) => {
+] as const)("an approval request for %s contains the command or place to decide", (ways, next) => {
   const event: HubEvent = {
     ...{ type: "gateway.approval_requested", time, server: "a", tool: "give", caller: "dev" },
     ...{ id: "k7m2xq4p", rule: "gateway.approval[0]", ways },
@@ -51,7 +51,7 @@ test.each([
   expect(describeEvent(event, createColors(false))).toContain(`give for dev. ${next}`);
 });
 
-test("a failed server is followed by the hint about it, and not by the usual hint of its code", () => {
+test("a failed server is shown with its own hint, without the usual hint of the error code", () => {
   const failed = (code: "SECRET_STORE_FAILED" | "SERVER_CRASHED", hint: string): HubEvent => ({
     ...{ type: "mcp.server_failed", time, server: "a", code, reason: "it ended", hint },
   });
@@ -66,7 +66,7 @@ test("a failed server is followed by the hint about it, and not by the usual hin
   );
 });
 
-test("a reload says what changed and what failed", () => {
+test("a reload event names the changed servers and the failures", () => {
   const event: HubEvent = {
     ...{ type: "mcp.config_reloaded", time, server: "workspace" },
     ...{ added: ["b"], changed: ["a"], removed: ["c"] },
@@ -86,7 +86,7 @@ const installing = (reason: string, bytes?: { received: number; total?: number }
   ...(bytes === undefined ? {} : { bytes }),
 });
 
-test("what is fetched, and how much of it is there", () => {
+test("an installation event names the download and its progress", () => {
   const shown = (event: HubEvent): string => describeEvent(event, createColors(false)).slice(20);
   expect(shown(installing("installing x@^1"))).toBe("a installing x@^1");
   expect(shown(installing("downloading h/f", { received: 3_140_000, total: 12_400_000 }))).toBe(
@@ -95,20 +95,20 @@ test("what is fetched, and how much of it is there", () => {
   expect(shown(installing("downloading h/f", { received: 3_140_000 }))).toBe("a downloading h/f: 3.1 MB");
 });
 
-test("a gateway says when it begins and ends to fetch something, also before it listens", () => {
-  const heard = [
+test("a gateway reports the start and the end of a download, also before it listens", () => {
+  const downloads = [
     installing("downloading f"),
     installing("downloading f", { received: 1 }),
     installing("downloaded f"),
   ];
   const { notes, events } = serve(false);
-  for (const event of heard) events.record(event);
+  for (const event of downloads) events.record(event);
   expect(notes.map((line) => line.slice(20))).toEqual(["a downloading f", "a downloaded f"]);
   events.begin([]);
-  for (const event of heard) events.record(event);
+  for (const event of downloads) events.record(event);
   expect(notes).toHaveLength(4);
   const quiet = serve(true);
-  for (const event of heard) quiet.events.record(event);
+  for (const event of downloads) quiet.events.record(event);
   expect(quiet.notes).toEqual([]);
 });
 
@@ -121,7 +121,7 @@ function serve(troubleOnly: boolean) {
   return { notes, events: createServeEvents({ event, note }, cli, troubleOnly) };
 }
 
-test("a gateway says at its start what is relaxed, and each denial once", () => {
+test("a gateway reports relaxed sandboxes at its start, and each denial once", () => {
   const { notes, events } = serve(false);
   for (const event of [relaxed("a", "config"), relaxed("b", "PORTOLAN_SANDBOX"), relaxed("a", "config")])
     events.record(event);
@@ -138,7 +138,7 @@ test("a gateway says at its start what is relaxed, and each denial once", () => 
   ]);
 });
 
-test("on stdio only what went wrong is said", () => {
+test("on stdio, a gateway reports denials, but not relaxed sandboxes", () => {
   const { notes, events } = serve(true);
   events.record(relaxed("a", "config"));
   events.begin([]);

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { exitCodes, fitHelp } from "./help.ts";
 
-test("a table's second column stays under itself, and examples stay whole", () => {
+test("fitHelp wraps the second column of a table below itself, and does not wrap examples", () => {
   const text = `Table:
   term     one two three four
 
@@ -15,7 +15,7 @@ Examples:
   a command that must stay in one line`);
 });
 
-test("exit codes are sorted, and every command has those of bugs and Ctrl-C", () => {
+test("exitCodes sorts the codes, and adds the codes of bugs and Ctrl-C", () => {
   expect(exitCodes({ 2: "usage", 0: "done", 143: "terminated" })).toBe(`Exit codes:
   0    done
   2    usage

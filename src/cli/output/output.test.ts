@@ -15,7 +15,7 @@ test.each<[boolean, RawOptions, "text" | "json"]>([
   [true, { json: true }, "json"],
   [false, {}, "json"],
   [false, { text: true }, "text"],
-])("terminal %s with %j prints %s", (isTTY, raw, form) => {
+])("the output with terminal: %s and options %j is %s", (isTTY, raw, form) => {
   expect(createOutput({ stdout: stream(isTTY), stderr: stream(true), env: {} }, raw).form).toBe(form);
 });
 
@@ -37,7 +37,7 @@ describe("errors", () => {
     expect(io.stderr.text()).toContain("\\u202e");
   });
 
-  test("for people: what, where, the server's last words, what to do", () => {
+  test("as text: message, server and tool, last stderr lines, and hint", () => {
     expect(describeError(error, createColors(false))).toBe(
       [
         "error it broke",
@@ -54,12 +54,12 @@ describe("errors", () => {
     expect(describeError(ofGateway, createColors(false))).toContain("the last lines of the gateway's log:");
   });
 
-  test("for people at a terminal: wrapped between words, and no place that the message names already", () => {
-    const told = new PortolanError("HTTP_ERROR", "https://h/mcp answered HTTP 503 and nothing else", {
+  test("as text at a terminal: wrapped between words, without a server that the message names", () => {
+    const httpError = new PortolanError("HTTP_ERROR", "https://h/mcp answered HTTP 503 and nothing else", {
       server: "https://h/mcp",
       hint: "Check the URL and the server's health.",
     });
-    expect(describeError(told, createColors(false), false, 32)).toBe(
+    expect(describeError(httpError, createColors(false), false, 32)).toBe(
       [
         "error https://h/mcp answered",
         "      HTTP 503 and nothing else",
@@ -70,14 +70,14 @@ describe("errors", () => {
     );
   });
 
-  test("exit codes come from the table", () => {
+  test("have exit codes from the table of error codes", () => {
     expect(exitCodeOf(error)).toBe(3);
     expect(exitCodeOf(new PortolanError("TIMEOUT", ""))).toBe(124);
     expect(exitCodeOf({ code: "FROM_A_NEWER_COPY" } as never)).toBe(70);
   });
 });
 
-test("quiet drops notes, not results or errors", () => {
+test("--quiet omits notes, but prints results and errors", () => {
   const io = { stdout: stream(true), stderr: stream(true), env: {} };
   const output = createOutput(io, { quiet: true, color: false });
   output.note("x");
@@ -105,7 +105,7 @@ test("a spinner is hidden around notes and stopped by a result", () => {
   expect(seen).toEqual(["hide", "note\n", "show", "stop", "result\n"]);
 });
 
-test("an answer nested deeper than the stack is still JSON", () => {
+test("a result that is nested deeper than the call stack is printed as JSON", () => {
   const deep = `{"a":[1,${"[".repeat(100_000)}${"]".repeat(100_000)}],"b":"\u202e"}`;
   const io = { stdout: stream(false), stderr: stream(false), env: {} };
   createOutput(io, {}).json(JSON.parse(deep));

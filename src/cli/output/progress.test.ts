@@ -4,7 +4,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { Spinner } from "../terminal/spinner.ts";
 import { requestProgress, withSlowNote } from "./progress.ts";
 
-test("a message without a total is shown without the number, which only says that the server works", () => {
+test("progress with a message and no total is shown as the message alone", () => {
   const shown: string[] = [];
   const spinner = { start: () => {}, update: (text: string) => void shown.push(text) } as unknown as Spinner;
   const interrupt = { signal: new AbortController().signal } as never;
@@ -16,9 +16,14 @@ test("a message without a total is shown without the number, which only says tha
 });
 
 test.each([
-  ["without a terminal, slow work", { isTTY: false }, 1_500, ["Please wait: installing hello@1.0.0"]],
-  ["without a terminal, quick work", { isTTY: false }, 500, []],
-  ["at a terminal, which has a spinner", { isTTY: true }, 1_500, []],
+  [
+    "without a terminal, slow work prints a note",
+    { isTTY: false },
+    1_500,
+    ["Please wait: installing hello@1.0.0"],
+  ],
+  ["without a terminal, quick work prints no note", { isTTY: false }, 500, []],
+  ["at a terminal, which has a spinner, slow work prints no note", { isTTY: true }, 1_500, []],
 ])("%s", async (_name, stderr, ms, expected) => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());

@@ -23,7 +23,10 @@ test.each([
     "files failed: too slow [TIMEOUT]",
     "More about this error: portolan why files",
   ],
-] satisfies [ServerHealth, string, string | undefined][])("%#", (health, line, next) => {
-  expect(serverLine(health, createColors(false))).toBe(line);
-  expect(nextCommand(health)).toBe(next);
-});
+] satisfies [ServerHealth, string, string | undefined][])(
+  "serverLine and nextCommand describe the server of case %#",
+  (health, line, next) => {
+    expect(serverLine(health, createColors(false))).toBe(line);
+    expect(nextCommand(health)).toBe(next);
+  },
+);

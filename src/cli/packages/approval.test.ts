@@ -37,7 +37,7 @@ const reasons = (...args: Parameters<typeof approve>): string[] =>
   approve(...args).refusals.map(({ reason }) => reason);
 const withPolicy = (policy: PackagePolicy): [{}, Partial<ApprovalRequest>] => [{}, { policy }];
 
-test("a package that meets the policy is shown with everything and is not refused", () => {
+test("a package that meets the policy is shown with all its facts, and is not refused", () => {
   const approval = approve();
   expect(approval.refusals).toEqual([]);
   expect(approval.permissions).toEqual([
@@ -63,11 +63,11 @@ test.each([
   ["network", ["network"], "connects to every public host on the internet", "wide"],
   ["process", ["process"], "starts other programs inside its sandbox", "wide"],
   ["moon-api", ["moon-api"], "is not known to Portolan and grants nothing", "none"],
-] as const)("%s of %j %s", (name, all, means, reach) => {
+] as const)("describePermission says that %s of %j %s", (name, all, means, reach) => {
   expect(describePermission(name, all)).toEqual({ name, means, reach });
 });
 
-test("proofs that the policy requires", () => {
+test("a package without the proofs that the policy requires is refused", () => {
   expect(reasons(...withPolicy({ require: ["provenance", "signature"] }))).toEqual([
     "The workspace requires provenance, but the package is unsigned.",
     "The workspace requires a signature, but the package is unsigned.",
@@ -81,7 +81,7 @@ test("proofs that the policy requires", () => {
   expect(reasons({}, { origin: { state: "invalid", reason: "expired", problem: "forged" } })).toHaveLength(1);
 });
 
-test("a release that is too young, or of unknown age", () => {
+test("a release that is too young or has no date is refused", () => {
   const policy = { minReleaseAgeMs: 3 * 86_400_000 };
   expect(reasons({}, { policy })).toEqual([
     "@alice/github-mcp@1.0.0 was published 24 hours ago, but packages.min_release_age in portolan.yaml requires an age of 3 days.",
@@ -110,7 +110,7 @@ test("advisories warn and refuse by severity", () => {
   ]);
 });
 
-test("advisories that were not checked are not shown as absent", () => {
+test("the text says that advisories were not checked, if there is no source for them", () => {
   const view = { colors: createColors(false), width: undefined, now: NOW };
   const official = approve({}, { advisories: undefined });
   expect(official.advisories).toBeUndefined();
@@ -122,7 +122,7 @@ test("advisories that were not checked are not shown as absent", () => {
   for (const text of [renderApproval(official, view), bundle]) expect(text).not.toContain("none are known");
 });
 
-test("hidden characters and look-alike letters are shown, and refuse the package", () => {
+test("a package with hidden characters or look-alike letters is refused, and they are shown", () => {
   const { package: about, refusals } = approve({
     description: "Safe\u200b tool",
     author: { name: "\u0410lice" },
@@ -136,12 +136,12 @@ test("hidden characters and look-alike letters are shown, and refuse the package
   expect(reasons({ description: "Пишет заметки 📝👩‍💻" })).toEqual([]);
 });
 
-test("a scope that looks like an older one, and a sandbox that cannot be enforced", () => {
+test("a scope that looks like an older one, and an unsupported sandbox type, are refused", () => {
   expect(reasons({}, { looksLike: "a1ice" })[0]).toContain("looks like the older scope @a1ice");
   expect(reasons({ sandbox: { required: true, type: "wasm" } })[0]).toContain("wasm");
 });
 
-test("the sandbox has what the launcher of a server needs, and the view names it", () => {
+test("the sandbox grants what the launcher of a server needs, and the text names it", () => {
   const undeclared = { permissions: undefined, sandbox: undefined };
   const python = approve({ ...undeclared, launcher: "uvx" });
   expect(python.sandbox).toMatchObject({ exec: { spawn: true } });

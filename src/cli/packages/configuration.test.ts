@@ -33,7 +33,7 @@ function resolved(sources: Partial<ConfigurationSources> & { given?: Record<stri
 const texts = (values: Awaited<ReturnType<typeof resolved>>["values"]): Record<string, string> =>
   Object.fromEntries(values.map(({ setting, text, from }) => [setting.variable, `${from}: ${text}`]));
 
-test("defaults apply, and settings without a value stay open, the required ones first", async () => {
+test("defaults apply, and settings without a value are returned as open, required ones first", async () => {
   const { values, open, problems } = await resolved();
   expect(problems).toEqual([]);
   expect(texts(values)).toEqual({ API_URL: "default: https://api.github.com" });
@@ -62,7 +62,7 @@ test("options are read by their type, and {{NAME}} is a reference", async () => 
   });
 });
 
-test("all wrong values are reported at once, and none of them is a secret", async () => {
+test("all wrong values are reported at once, and no message contains a secret", async () => {
   const { problems } = await resolved({
     given: {
       github_token: "ghp_secret",
@@ -78,7 +78,7 @@ test("all wrong values are reported at once, and none of them is a secret", asyn
   expect(problems.join("\n")).toContain("must be one of fast, slow");
 });
 
-test("a secret of a file is stored under the name of the package, and a stored one is used again", async () => {
+test("a secret in a file is stored under the name of the package, and used again later", async () => {
   const first = await resolved({ file: { github_token: "ghp_secret", tags: ["x,y"] } });
   const [token, , tags] = first.values;
   expect(token?.text).toBe(`\${secrets.${OWN}}`);
@@ -91,7 +91,7 @@ test("a secret of a file is stored under the name of the package, and a stored o
   );
 });
 
-test("a value of portolan.yaml is kept, and a variable is not handed to a stranger unasked", async () => {
+test("values in portolan.yaml are kept, and only variables PORTOLAN_SECRET_* are used unasked", async () => {
   expect(texts((await resolved({ kept: { API_URL: "http://x", GITHUB_TOKEN: "${A}" } })).values)).toEqual({
     API_URL: "kept: http://x",
     GITHUB_TOKEN: "kept: ${A}",
@@ -103,7 +103,7 @@ test("a value of portolan.yaml is kept, and a variable is not handed to a strang
   );
 });
 
-test("every text of an option stays the same text for the server", async () => {
+test("the server gets the text of an option unchanged", async () => {
   await fc.assert(
     fc.asyncProperty(fc.string({ maxLength: 30 }), async (text) => {
       fc.pre(!/\{\{\s*[A-Za-z_][\w.-]*\s*\}\}/.test(text));
@@ -118,11 +118,11 @@ test("every text of an option stays the same text for the server", async () => {
 test.each([
   ["@0a/b-mcp", "x y", "package.0a.b-mcp.x.y"],
   ["com.example/server", "key", "package.com.example.server.key"],
-])("the secret of %s %s is %s", (name, key, secret) => {
+])("the secret of the package %s for the setting %s is stored as %s", (name, key, secret) => {
   expect(secretNameOf(name, key)).toBe(secret);
 });
 
-test("values as environment variables", () => {
+test("toText writes values as texts of environment variables", () => {
   const values = [1, true, "a,b", ["a", 2], [], ["a,b"], [["a"], "b"], [null], { a: 1 }];
   expect(values.map((value) => toText(value))).toEqual([
     ...["1", "true", "a,b", "a,2", "", '["a,b"]', '[["a"],"b"]', "[null]", '{"a":1}'],

@@ -34,7 +34,7 @@ const compare = (locked: Partial<LockedPackage> = {}, after: Partial<PackageFact
     ...{ origin: { state: "unsigned" }, source: "https://b.com/x.tgz" },
   });
 
-test("permissions, size, tools, source and author", () => {
+test("comparePackages reports changes of permissions, size, tools, source and author", () => {
   const difference = compare();
   expect(difference).toMatchObject({
     permissions: { added: ["process"], removed: [] },
@@ -50,7 +50,7 @@ test("permissions, size, tools, source and author", () => {
   expect(refuseUpdate(difference)).toEqual([]);
 });
 
-test("a downgrade and a stripped signature are refused", () => {
+test("a downgrade and a missing provenance are refused", () => {
   expect(refuseUpdate(compare({ version: "2.0.0" }))).toMatchObject([
     { reason: "@a/b@1.1.0 is lower than the version 2.0.0 in portolan.lock." },
   ]);
@@ -59,7 +59,7 @@ test("a downgrade and a stripped signature are refused", () => {
   expect(refuseUpdate(compare({ provenance }))[0]?.reason).toContain("the provenance is missing now");
 });
 
-test("the sandbox follows the permissions, and rules of a person stay", () => {
+test("the sandbox follows the new permissions, and keeps rules that the user added", () => {
   const own = {
     mode: "enforce" as const,
     network: ["*", "my.host"],

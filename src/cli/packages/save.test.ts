@@ -11,7 +11,7 @@ const run = (isAborted: boolean, error: unknown): Promise<unknown> => {
   return orUnchanged({ interrupt }, "Nothing", () => Promise.reject(error as Error));
 };
 
-test("an interrupt says that nothing was changed; other errors stay as they are", async () => {
+test("the error of an interrupt says that nothing was changed; other errors stay unchanged", async () => {
   const cancelled = new PortolanError("CANCELLED", "Interrupted by SIGINT.");
   await expect(run(true, cancelled)).rejects.toThrow("Interrupted. Nothing was changed.");
   await expect(run(true, new Error("aborted"))).rejects.toThrow("Nothing was changed");

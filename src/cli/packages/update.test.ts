@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
 import { aboutOne } from "./update.ts";
 
-test("an update that fails says only about its own server that nothing was changed", () => {
+test("the error of a failed update says that nothing was changed for its own server only", () => {
   const error = new PortolanError("CANCELLED", "You declined. Nothing was changed.", { hint: "" });
   expect(aboutOne(error, "Nothing about $& files")).toMatchObject({
     code: "CANCELLED",

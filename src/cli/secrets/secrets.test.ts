@@ -74,7 +74,7 @@ function setup({ tty = false, stdin = [], answers = [], servers = [], store = {}
   return { cli, open, asked, opened, shown: () => ({ out, err }) };
 }
 
-describe("set", () => {
+describe("secrets set", () => {
   const keep = (): { kept: Map<string, string>; store: Partial<SecretStore> } => {
     const kept = new Map<string, string>();
     return {
@@ -88,7 +88,7 @@ describe("set", () => {
     };
   };
 
-  test("reads the whole of a pipe, also when a character is cut in two", async () => {
+  test("reads all of stdin, also if a chunk ends inside a character", async () => {
     const { kept, store } = keep();
     const bytes = Buffer.from("pässwörd\r\n");
     const { cli, open, opened } = setup({ stdin: [bytes.subarray(0, 2), bytes.subarray(2)], store });
@@ -97,7 +97,7 @@ describe("set", () => {
     expect(opened).toMatchObject([{ envFile: "/nowhere/.env", promptPassphrase: undefined }]);
   });
 
-  test("refuses what is no text or too much, without repeating it", async () => {
+  test("refuses a value that is not UTF-8 or too large, without repeating it", async () => {
     const { cli, open } = setup({ stdin: [new Uint8Array([0x61, 0xff])] });
     const failure = await setSecret(cli, ["A"], {}, open).catch((thrown: unknown) => thrown as Error);
     expect(failure).toMatchObject({ message: "The value is not UTF-8 text." });
@@ -106,7 +106,7 @@ describe("set", () => {
     await expect(setSecret(large.cli, ["A"], {}, large.open)).rejects.toMatchObject({ code: "USAGE" });
   });
 
-  test("asks at a terminal; turning away changes nothing", async () => {
+  test("asks at a terminal, and a cancelled prompt changes nothing", async () => {
     const { kept, store } = keep();
     const { cli, open, asked, shown } = setup({ tty: true, answers: ["hidden"], store });
     expect(await setSecret(cli, ["A"], { to: "vault" }, open)).toBe(0);
@@ -117,7 +117,7 @@ describe("set", () => {
     expect([...kept.keys()]).toEqual(["A"]);
   });
 
-  test("a gateway that does not answer is named; a gateway is not asked about a secret that it does not use", async () => {
+  test("names a gateway that does not answer, and skips a gateway that does not use the secret", async () => {
     const url = "http://127.0.0.1:7420/mcp";
     const gateways = [{ kind: "http", url, pid: 7, socket: "/nowhere/socket" } as unknown as RunningGateway];
     const servers = [server("files", { TOKEN: "${A}" })];
@@ -136,7 +136,7 @@ describe("set", () => {
     expect(unused.shown().err).toBe("");
   });
 
-  test("a passphrase that is never the same twice makes no vault", async () => {
+  test("fails if the repeated passphrases for a new vault always differ", async () => {
     const { cli, open, asked } = setup({
       tty: true,
       answers: ["value", "1", "2", "3", "4", "5", "6"],
@@ -156,7 +156,7 @@ describe("set", () => {
   });
 });
 
-test("rm says where it was, and tells a name that is near", async () => {
+test("secrets rm names the stores of the removed secret, and suggests a similar name", async () => {
   const store: Partial<SecretStore> = {
     remove: async (name) => (name === "A_TOKEN" ? ["keyring", "vault"] : []),
     list: async () => [
@@ -173,7 +173,7 @@ test("rm says where it was, and tells a name that is near", async () => {
   });
 });
 
-test("rm takes several names, and says which of them are not stored", async () => {
+test("secrets rm accepts several names, and names those that are not stored", async () => {
   const left = new Set(["A", "B"]);
   const store: Partial<SecretStore> = {
     remove: async (name) => (left.delete(name) ? ["vault"] : []),
@@ -188,7 +188,7 @@ test("rm takes several names, and says which of them are not stored", async () =
   await expect(removeSecret(cli, ["A=x"], {}, open)).rejects.toMatchObject({ code: "USAGE" });
 });
 
-test("list shows a name once, with its places in order, and nothing that a terminal obeys", async () => {
+test("secrets list shows each name once, with its stores in order, without control characters", async () => {
   const { cli, open, shown } = setup({
     tty: true,
     store: {
@@ -203,13 +203,13 @@ test("list shows a name once, with its places in order, and nothing that a termi
   expect(shown().out).toBe("A   environment, then vault\nB␇  dotenv\n");
 });
 
-describe("check", () => {
+describe("secrets check", () => {
   const check: SecretStore["check"] = async () => [
     { source: "environment", ok: true, note: "0 variables" },
     { source: "keyring", ok: false, note: "there is none" },
   ];
 
-  test("a keyring that is not there is no failure; what is needed and not set is one", async () => {
+  test("fails for a missing secret, but not for a missing keyring", async () => {
     const store: Partial<SecretStore> = {
       check,
       get: async (name) => (name === "SET" ? { secret: new Secret("v"), source: "vault" } : undefined),
@@ -229,7 +229,7 @@ describe("check", () => {
     expect(bad.shown().out).toContain("Set the missing values, for example: portolan secrets set MISSING");
   });
 
-  test("a vault that does not open leaves the state unknown", async () => {
+  test('reports the state "unknown" if the vault cannot be opened', async () => {
     const { cli, open, shown } = setup({
       servers: [server("a", { A: "${X}" })],
       store: {
@@ -256,7 +256,7 @@ describe("check", () => {
   });
 });
 
-test("unlock says on Windows that there is no agent, before it asks for the passphrase", async () => {
+test("secrets unlock fails on Windows before it asks for the passphrase", async () => {
   const { cli, asked } = setup({ tty: true });
   const onWindows: Cli = { ...cli, io: { ...cli.io, platform: "win32" } };
   await expect(unlock(onWindows, {})).rejects.toMatchObject({

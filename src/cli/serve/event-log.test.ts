@@ -24,7 +24,7 @@ const compared = (more: Partial<HubEvent & { type: "mcp.pins_compared" }> = {}):
 });
 const same = compared({ changed: [], withheld: 0, hint: undefined });
 
-it("withheld tools are a warning with the command to review them, also those at the start", () => {
+it("withheld tools are logged as a warning with the review command, also at the start", () => {
   const { lines, events } = setUp("json");
   events.record(compared({ server: "approved" }));
   events.record({ ...same, server: "approved" });
@@ -53,7 +53,7 @@ it("withheld tools are a warning with the command to review them, also those at 
   ]);
 });
 
-it("calls that a budget or the loop breaker stopped are warnings", () => {
+it("calls that a budget or the loop breaker stopped are logged as warnings", () => {
   const { lines, events } = setUp("json");
   events.begin([]);
   const call = { time, server: "files", tool: "read", caller: "agent", until: time };

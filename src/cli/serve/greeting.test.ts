@@ -15,12 +15,12 @@ const greeting: Greeting = {
 const show = (connected: readonly string[]): string =>
   greetingText({ ...greeting, connected }, createColors(false), 80);
 
-it("has the lines to copy while no client is connected", () => {
+it("the start message contains config lines to copy while no client is connected", () => {
   expect(show([])).toContain("claude mcp add --transport http portolan");
   expect(show([]).replaceAll(/\s+/g, " ")).toContain("replace <token> below with it");
 });
 
-it("names the connected clients in place of the lines to copy", () => {
+it("the start message names the connected clients in place of the config lines", () => {
   const shown = show(["Cursor", "Claude Code"]);
   expect(shown).not.toContain("claude mcp add");
   expect(shown).not.toContain("mcpServers");
@@ -30,13 +30,13 @@ it("names the connected clients in place of the lines to copy", () => {
   );
 });
 
-it("has the link to the console in a line of its own, which fits a terminal", () => {
+it("the start message has the console link in a line of its own that fits a terminal", () => {
   const console = `http://127.0.0.1:7420/#code=${"x".repeat(43)}`;
   const shown = greetingText({ ...greeting, console }, createColors(false), 80);
   expect(shown).toContain(`\n  ${console}\n`);
 });
 
-it("has a placeholder for the token of a caller, not the gateway's own token, if there are callers", () => {
+it("with callers, the start message has a placeholder for their tokens, not the gateway's token", () => {
   const token = { value: "ptl_1", shown: true, created: true, wanted: false, command: "portolan token" };
   const settings = { callers: [{ name: "alice", token: "t-1" }, { name: "dev" }] };
   const shown = greetingText({ ...greeting, token, settings }, createColors(false), undefined);

@@ -29,11 +29,11 @@ test.each<[RawServeOptions, number]>([
   [{ tlsCert: "package.json", tlsKey: "nope.pem" }, 1],
   [{ stdio: true, sse: true, websocket: true, json: true }, 3],
   [{ auth: false, newToken: true }, 1],
-])("%j has %i problems", (raw, count) => {
+])("parseServeOptions reports for %j the number of problems: %i", (raw, count) => {
   expect(problems(raw)).toHaveLength(count);
 });
 
-test("options go before the file; lists and parts are put together", () => {
+test("options override the config file, and lists and transports are merged", () => {
   const { settings } = parseServeOptions(
     { port: "1", host: "[::1]", auth: false, websocket: true, allowHost: ["b"] },
     ".",
@@ -61,26 +61,29 @@ test.each([
   ["http://0.0.0.0:7420", undefined, "http://127.0.0.1:7420"],
   ["https://[::]:8443", ["*.x.example", "tools.example"], "https://tools.example:8443"],
   ["https://0.0.0.0:8443", ["tools.example:443"], "https://tools.example:443"],
-])("%s is gone to at another name when it means everywhere", (url, allowedHosts, wanted) => {
-  expect(reachable(url, { allowedHosts })).toBe(wanted);
-});
+])(
+  "reachable() replaces an unspecified address: %s with allowed hosts %s is %s",
+  (url, allowedHosts, wanted) => {
+    expect(reachable(url, { allowedHosts })).toBe(wanted);
+  },
+);
 
 test.each([
   ["npx -y @modelcontextprotocol/server-everything", "everything"],
   ["node ./dist/notes.js --flag", "notes"],
   ["uvx mcp-server-git@1.2", "git"],
   ["node", "server"],
-])("%s is called %s", (line, alias) => {
+])("the command %s gets the alias %s", (line, alias) => {
   const [command = "", ...args] = line.split(" ");
   expect(aliasOf({ kind: "command", command, args, label: line })).toBe(alias);
 });
 
-test("a URL is called by its host", () => {
+test("a URL gets an alias from its host", () => {
   const url = "https://mcp.linear.app/mcp";
   expect(aliasOf({ kind: "url", transport: "http", url, label: url })).toBe("linear");
 });
 
-test("what is pasted needs no header where no token is needed, and calls the command as it was called", () => {
+test("client config has no header without a token, and the token command repeats the program path", () => {
   const url = "http://127.0.0.1:7420/mcp";
   expect(clientLines({ url, token: undefined }).map(({ text }) => text)).toEqual([
     `claude mcp add --transport http portolan ${url}`,

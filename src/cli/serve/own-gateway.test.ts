@@ -23,7 +23,7 @@ test.each([
   run("portolan.cmd", "serve"),
   run("node", "/opt/portolan/dist/cli/main.js", "serve"),
   run("node", "/elsewhere/node_modules/portolan/dist/cli/main.js", "serve"),
-])("leads back here: $endpoint", (declared) => {
+])("ownGateway recognises the gateway itself: $endpoint", (declared) => {
   expect(ownGateway(declared, own)).toBeDefined();
 });
 
@@ -35,17 +35,17 @@ test.each([
   run("npx", "-y", "portolan-tools", "serve"),
   run("node", "server.js", "serve"),
   run("uvx", "serve"),
-])("does not: $endpoint", (declared) => {
+])("ownGateway does not recognise another server: $endpoint", (declared) => {
   expect(ownGateway(declared, own)).toBeUndefined();
 });
 
-test("a gateway at every address is also met at this computer's own, and at its public names", () => {
+test("a gateway on 0.0.0.0 is recognised at localhost and at its allowed hosts", () => {
   const everywhere = { host: "0.0.0.0", port: 8443, allowedHosts: ["tools.example.com", "*.example.org"] };
   expect(ownGateway(url("http://localhost:8443/mcp"), everywhere)).toBeDefined();
   expect(ownGateway(url("https://tools.example.com/mcp"), everywhere)).toBeDefined();
   expect(ownGateway(url("https://tools.example.com:9000/mcp"), everywhere)).toBeUndefined();
 });
 
-test("before the port is known, no address is taken for the own one", () => {
+test("with port 0, no URL is recognised as the gateway itself", () => {
   expect(ownGateway(url("http://127.0.0.1/mcp"), { host: "127.0.0.1", port: 0 })).toBeUndefined();
 });

@@ -21,7 +21,7 @@ const withGateways = (...gateways: Partial<RunningGateway>[]): CliIo =>
     findAllGateways: async () => gateways,
   }) as unknown as CliIo;
 
-test("a port in use is refused, with the command that stops the gateway at that port", async () => {
+test("checkPort refuses a port in use, and names the command that stops the gateway at the port", async () => {
   const port = await usedPort();
   const own = { path: "/home/me/notes", url: `http://${HOST}:${port}/mcp`, pid: 7 };
   const other = { path: "/home/me/other", url: `http://${HOST}:1/mcp` };
@@ -41,7 +41,7 @@ test("a port in use is refused, with the command that stops the gateway at that 
   });
 });
 
-test("a free port, and any port, can be used", async () => {
+test("checkPort accepts a free port, and port 0", async () => {
   const server = createServer().listen(0, HOST);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;

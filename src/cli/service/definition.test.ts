@@ -28,7 +28,7 @@ test("a systemd unit starts, reloads and restarts the gateway, with every word q
   expect(unit).toContain("WantedBy=default.target\n");
 });
 
-test("a launchd agent has the same words, and restarts after a crash only", () => {
+test("a launchd agent has the same command, and restarts only after a crash", () => {
   const plist = launchdPlist(service);
   for (const word of service.words) expect(plist).toContain(`<string>${word}</string>`);
   expect(plist).toContain("<key>SuccessfulExit</key><false/>");
@@ -45,7 +45,7 @@ function wordsOf(line: string): string[] {
   );
 }
 
-test("any path stays one word, and adds no line to the unit", () => {
+test("any path is one argument in a systemd unit, and adds no line", () => {
   const path = fc.string({ unit: fc.constantFrom("a", " ", '"', "\\", "%", "$", "\n", "\t", "'", ";") });
   fc.assert(
     fc.property(
@@ -63,7 +63,7 @@ test("any path stays one word, and adds no line to the unit", () => {
   );
 });
 
-test("the name is readable, legal, and differs for two folders of one name", () => {
+test("serviceName is readable and valid, and differs for two folders with the same name", () => {
   expect(serviceName("/home/me/My Project")).toMatch(/^portolan-my-project-[0-9a-f]{8}$/);
   expect(serviceName("/a/x")).not.toBe(serviceName("/b/x"));
   fc.assert(fc.property(fc.string(), (path) => /^[a-z0-9-]{1,70}$/.test(serviceName(path))));

@@ -1,4 +1,4 @@
-// Hints about services that end with the session, and machines without one.
+// Hints about services that end with the session, and about machines without a service manager.
 
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from "vitest";
 import type { CliIo } from "../context.ts";
 import { lingerHint, runAll } from "./manager.ts";
 
-test("the command that keeps services without a session is named only while lingering is off", () => {
+test("the hint names loginctl enable-linger only while lingering is off", () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-linger-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   writeFileSync(join(folder, "ann"), "");
@@ -15,7 +15,7 @@ test("the command that keeps services without a session is named only while ling
   expect(lingerHint("bob", folder)).toEqual([expect.stringContaining("loginctl enable-linger")]);
 });
 
-test("a failed command of the service manager names the ways without one", async () => {
+test("the error of a failed service manager names ways without a service manager", async () => {
   const io = { platform: "linux", env: { PATH: process.env["PATH"] } } as unknown as CliIo;
   await expect(runAll(io, [["sh", "-c", "echo no bus >&2; exit 1"]])).rejects.toMatchObject({
     message: expect.stringContaining("no bus"),

@@ -14,7 +14,7 @@ const report = (more: Partial<DriverReport> = {}): DriverReport => ({
   problems: [],
   ...more,
 });
-const told = (more: Partial<Diagnostic>): Diagnostic => ({
+const diagnostic = (more: Partial<Diagnostic>): Diagnostic => ({
   code: "SERVER_UNAVAILABLE",
   severity: "warning",
   message: "it cannot be used now",
@@ -24,37 +24,55 @@ const refreshing = { auth: { refresh: { command: "x" } } } as unknown as Driver;
 
 test.each<[string, DriverReport | undefined, Diagnostic[], Driver | undefined, string]>([
   ["verified", report(), [], undefined, "serves"],
-  ["unverified, and nothing against it", report({ server: "unverified" }), [], undefined, "serves"],
+  ["unverified, without a diagnostic", report({ server: "unverified" }), [], undefined, "serves"],
   [
-    "unverified for a reason",
+    "unverified, with a diagnostic",
     report({ server: "unverified" }),
-    [told({})],
+    [diagnostic({})],
     undefined,
     "it cannot be used now",
   ],
-  ["verified now, after a reason", report(), [told({})], undefined, "serves"],
+  ["verified after a diagnostic", report(), [diagnostic({})], undefined, "serves"],
   ["refused", report({ server: "refused", reason: "no" }), [], undefined, "no"],
   ["unreachable", report({ server: "unreachable", reason: "gone" }), [], undefined, "gone"],
-  ["ill", report({ health: "failed" }), [], undefined, "its health check failed"],
+  ["a failed health check", report({ health: "failed" }), [], undefined, "its health check failed"],
   [
-    "ill for a reason",
+    "a failed health check with a reason",
     report({ health: "failed", healthReason: "status 503" }),
     [],
     undefined,
     "its health check failed: status 503",
   ],
   ["restarting", report({ server: "unverified", reason: "it crashed" }), [], undefined, "it crashed"],
-  ["nobody", report({ auth: "unauthed" }), [], undefined, "login: there is no login: portolan login a-mcp"],
-  ["unknown", report({ auth: "unknown" }), [], undefined, "login: there is no login: portolan login a-mcp"],
-  ["over", report({ auth: "expired" }), [], undefined, "login: its login has expired: portolan login a-mcp"],
-  ["over, but renewed", report({ auth: "expired" }), [], refreshing, "serves"],
-  ["not registered", undefined, [told({ severity: "error", message: "code" })], undefined, "code"],
-])("%s", (_, one, findings, driver, wanted) => {
+  [
+    "without a login",
+    report({ auth: "unauthed" }),
+    [],
+    undefined,
+    "login: there is no login: portolan login a-mcp",
+  ],
+  [
+    "an unknown login",
+    report({ auth: "unknown" }),
+    [],
+    undefined,
+    "login: there is no login: portolan login a-mcp",
+  ],
+  [
+    "an expired login",
+    report({ auth: "expired" }),
+    [],
+    undefined,
+    "login: its login has expired: portolan login a-mcp",
+  ],
+  ["an expired login with a refresh command", report({ auth: "expired" }), [], refreshing, "serves"],
+  ["not registered", undefined, [diagnostic({ severity: "error", message: "code" })], undefined, "code"],
+])("driverStateOf a driver: %s", (_, one, findings, driver, wanted) => {
   const { serves, login, reason } = driverStateOf(one, findings, driver);
   expect(serves ? "serves" : `${login ? "login: " : ""}${reason}`).toBe(wanted);
 });
 
-test("only a driver whose server was verified is known to work", () => {
+test('only a driver whose server was verified has the state "verified"', () => {
   expect(driverStateOf(report(), []).verified).toBe(true);
   expect(driverStateOf(report({ server: "unverified" }), []).verified).toBe(false);
 });

@@ -1,4 +1,4 @@
-// The table of servers: what is being installed; and the line below it: how many are up, and how many tools are withheld.
+// Table of servers with running installations, and its summary line: servers that are up, and withheld tools.
 
 import { expect, it } from "vitest";
 import type { ServerHealth } from "../../hub/index.ts";
@@ -42,11 +42,11 @@ it.each<[string, ServerHealth[]]>([
     "1 of 2 servers are up. See why: portolan why b. 2 tools are withheld (not offered). Review: portolan pin a",
     [server("a", { withheld: 2, pins: unpinned }), server("b", { state: "failed" })],
   ],
-])("%s", (line, servers) => {
+])("the summary line is: %s", (line, servers) => {
   expect(summarize(servers)).toBe(line);
 });
 
-it("says that a failed server is started again", () => {
+it("status says that Portolan starts a failed server again", () => {
   const view = { colors: createColors(false), width: undefined, now: 0, label: (file: string) => file };
   const error = { code: "SERVER_START_FAILED", message: "no such program", hint: "" } as const;
   const shown = describeStatus([server("a", { state: "failed", retrying: true, error })], view);
@@ -55,7 +55,7 @@ it("says that a failed server is started again", () => {
   expect(later).not.toContain("again");
 });
 
-it("says what is being installed for a server, and since when", () => {
+it("status says what Portolan installs for a server, and since when", () => {
   const installing = { what: "installing weather@^2", since: "2026-01-02T03:04:05.000Z" };
   const now = Date.parse(installing.since) + 200_000;
   const shown = (more: Partial<ServerHealth>): string =>

@@ -19,14 +19,14 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }));
 const probe = (command: string, path = folder): string =>
   probeCommand(command, { cwd: folder, path, windows: false });
 
-test("finds programs on PATH and by path", () => {
+test("probeCommand finds programs on PATH and by path", () => {
   expect(probe("tool")).toBe("found");
   expect(probe("./tool")).toBe("found");
   expect(probe(join(folder, "tool"))).toBe("found");
   expect(probe("sub/../tool", "/nowhere")).toBe("found");
 });
 
-test("says what is wrong with the others", () => {
+test("probeCommand returns the reason why a command cannot be started", () => {
   expect(probe("tool", "/nowhere")).toBe("missing");
   expect(probe("./nope")).toBe("missing");
   expect(probe("./sub")).toBe("directory");

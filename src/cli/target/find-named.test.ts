@@ -11,7 +11,7 @@ const items = Object.keys(others).map((name) => ({ name }));
 const find = (word: string): string | undefined =>
   findNamed(word, "tool", items, (_kind, listed) => others[listed] ?? {})?.name;
 
-test("a listed name goes before the own name of another tool", () => {
+test("a listed name has priority over the server's own name of another tool", () => {
   expect(find("full_a")).toBe("full_a");
   expect(find("b.x")).toBe("full_b");
   expect(find("z")).toBe("y");
@@ -20,7 +20,7 @@ test("a listed name goes before the own name of another tool", () => {
   expect(find("nothing")).toBeUndefined();
 });
 
-test("an own name that two servers have is refused with both", () => {
+test("a tool name that two servers have is an error that names both servers", () => {
   expect(() => find("x")).toThrow('2 servers have a tool "x": a, b.');
 });
 

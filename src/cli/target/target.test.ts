@@ -35,11 +35,11 @@ describe("splitWords", () => {
     ["x a\\|b $HOME ~ *.js", ["x", "a|b", "$HOME", "~", "*.js"]],
     ["  \t ", []],
     ["a \n", ["a"]],
-  ])("%s", (text, expected) => {
+  ])("splits %s", (text, expected) => {
     expect(splitWords(text)).toEqual(expected);
   });
 
-  test("backslashes are letters on Windows", () => {
+  test("keeps backslashes on Windows", () => {
     expect(splitWords('C:\\bin\\node.exe "C:\\My Files\\a.js" \\"x', true)).toEqual([
       "C:\\bin\\node.exe",
       "C:\\My Files\\a.js",
@@ -48,7 +48,7 @@ describe("splitWords", () => {
   });
 
   test.each(["a | b", "a && b", "a; b", "a > f", "a < f", "a $(b)", "a `b`", "a\nb"])(
-    "refuses %j, with a way out",
+    "refuses %j, and the hint names sh -c",
     (text) => {
       const { message, hint } = failure(() => splitWords(text));
       expect(message).toMatch(/shell/);
@@ -56,11 +56,11 @@ describe("splitWords", () => {
     },
   );
 
-  test.each(["a 'b", 'a "b', "a\\"])("refuses the unfinished %j", (text) => {
+  test.each(["a 'b", 'a "b', "a\\"])("refuses %j, which has an unclosed quote or escape", (text) => {
     failure(() => splitWords(text));
   });
 
-  test("words quoted singly come back as they were", () => {
+  test("returns words in single quotes unchanged", () => {
     fc.assert(
       fc.property(fc.array(fc.string({ unit: "binary" })), (words) => {
         const line = words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
@@ -76,15 +76,15 @@ describe("parseTarget", () => {
     ["HTTP://localhost:3000", "http"],
     ["ws://localhost:1/x", "websocket"],
     ["wss://h/x", "websocket"],
-  ])("%s is reached by %s", (text, transport) => {
+  ])("the URL %s has the transport %s", (text, transport) => {
     expect(parseTarget(text, context("missing"))).toMatchObject({ kind: "url", transport });
   });
 
-  test("the label of a URL leaves out what may be secret", () => {
+  test("the label of a URL omits query and fragment", () => {
     expect(parseTarget("https://h:8/mcp?key=secret#x", context()).label).toBe("https://h:8/mcp");
   });
 
-  test("a command is split, and checked", () => {
+  test("splits a command into program and arguments", () => {
     expect(parseTarget("npx -y 'a b'", context())).toEqual({
       kind: "command",
       command: "npx",
@@ -93,7 +93,7 @@ describe("parseTarget", () => {
     });
   });
 
-  test("words after -- are taken as they are", () => {
+  test("words after -- are used unchanged, and a missing program is an error", () => {
     expect(commandTarget(["node", "a b;", "|"], context())).toMatchObject({
       command: "node",
       args: ["a b;", "|"],
@@ -117,7 +117,7 @@ describe("parseTarget", () => {
     ["ftp://x", "missing", /ftp:\/\//, /https:/],
     ["http://", "missing", /is not a URL/, /target/],
     ["", "found", /empty/, /target/],
-  ])("%j (%s)", (text, state, message, hint) => {
+  ])("refuses %j if the command is: %s", (text, state, message, hint) => {
     const failed = failure(() => parseTarget(text, context(state)));
     expect(failed.message).toMatch(message);
     expect(failed.hint).toMatch(hint);
@@ -131,7 +131,7 @@ describe("parseTarget", () => {
   });
 });
 
-test("a package runner need not be on this machine, because Portolan installs the package itself", () => {
+test("npx, bunx and pnpm dlx need not be installed, because Portolan installs the package", () => {
   for (const text of ["bunx some-server", "pnpm dlx some-server", "npx -y some-server"])
     expect(parseTarget(text, context("missing"))).toMatchObject({ kind: "command", label: text });
   expect(failure(() => parseTarget("uvx some-server", context("missing"))).message).toContain(

@@ -12,7 +12,7 @@ test("colour follows the flag, FORCE_COLOR, NO_COLOR and the terminal, in this o
   expect(wantsColor(true, { FORCE_COLOR: "1" }, false)).toBe(false);
 });
 
-test("switched off, colours change nothing", () => {
+test("disabled colours leave the text unchanged", () => {
   expect(createColors(false).red("x")).toBe("x");
   expect(createColors(true).red("x")).toBe("\u001b[31mx\u001b[39m");
 });

@@ -13,7 +13,7 @@ class Source extends EventEmitter {
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-test("the first signal aborts, the second exits", () => {
+test("the first signal aborts the command, the second exits the process", () => {
   const source = new Source();
   const seen: string[] = [];
   const interrupt = createInterrupt(source, (signal) => seen.push(signal));
@@ -32,7 +32,7 @@ test("the first signal aborts, the second exits", () => {
 test.each([
   ["SIGTERM", 143],
   ["SIGHUP", 129],
-] as const)("%s ends with %i, at the latest after five seconds", (signal, code) => {
+] as const)("%s exits with code %i after at most five seconds", (signal, code) => {
   const source = new Source();
   const interrupt = createInterrupt(source);
   source.emit(signal);
@@ -44,7 +44,7 @@ test.each([
   interrupt.dispose();
 });
 
-test("disposing leaves nothing behind", () => {
+test("dispose() removes listeners and timers", () => {
   const source = new Source();
   const interrupt = createInterrupt(source);
   source.emit("SIGINT");

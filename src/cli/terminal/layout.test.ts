@@ -20,7 +20,7 @@ test.each([
   ["longer", 5, "long…"],
   ["a word", 3, "a…"],
   ["漢字漢字", 6, "漢字…"],
-])("%j in %i columns is %j", (text, width, expected) => {
+])("cut() shortens %j to %i columns: %j", (text, width, expected) => {
   expect(cut(text, width)).toBe(expected);
 });
 
@@ -33,15 +33,15 @@ describe("wrap", () => {
     ["12. one two", 9, "12. one\n    two"],
     ["https://example.com/very/long next", 10, "https://example.com/very/long\nnext"],
     ["short\n\none two three", 8, "short\n\none two\nthree"],
-  ])("%j in %s columns", (text, width, expected) => {
+  ])("wraps %j at %s columns", (text, width, expected) => {
     expect(wrap(text, width)).toBe(expected);
   });
 
-  test("later lines can stand further in", () => {
+  test("can indent the lines after the first", () => {
     expect(wrap("one two three", 8, 2)).toBe("one two\n  three");
   });
 
-  test("no word is lost or broken, and no line of more than one word is too wide", () => {
+  test("keeps all words whole, and only a line with a single word may be too wide", () => {
     fc.assert(
       fc.property(
         fc.array(fc.stringMatching(/^[a-z漢🧭]{1,12}$/), { minLength: 1 }),

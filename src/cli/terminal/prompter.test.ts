@@ -9,7 +9,7 @@ function terminal(columns: number): { output: PassThrough & { columns: number };
   return { output, text: () => text };
 }
 
-test("without colour, and with a title that fits", async () => {
+test("say() prints without colour, and shortens a title to the width", async () => {
   const { output, text } = terminal(40);
   const prompter = createClackPrompter(new PassThrough(), output, false);
   prompter.say("A message", `A question from ${"x".repeat(100)}`);
@@ -19,7 +19,7 @@ test("without colour, and with a title that fits", async () => {
   for (const line of text().split("\n")) expect(line.length).toBeLessThanOrEqual(40);
 });
 
-test("keys are an answer, and a long question keeps its guide line", async () => {
+test("text() returns the typed answer, and wraps a long question beside its guide line", async () => {
   const input = new PassThrough();
   const { output, text } = terminal(40);
   const prompter = createClackPrompter(input, output, false);
@@ -34,7 +34,7 @@ test("keys are an answer, and a long question keeps its guide line", async () =>
   expect(text()).toContain("A question that is much longer than\n│  the terminal is wide");
 });
 
-test("lines that are pasted at once answer one hidden prompt each, and no other question", async () => {
+test("pasted lines answer one password prompt each, and no other question", async () => {
   const input = new PassThrough();
   const prompter = createClackPrompter(input, terminal(80).output, false);
   const { signal } = new AbortController();
@@ -51,8 +51,8 @@ test("lines that are pasted at once answer one hidden prompt each, and no other 
   expect(await answer).toBe("no");
 });
 
-describe("a question with yes and no", () => {
-  test("keeps words whole, and the guide line beside long answers", async () => {
+describe("select() with yes and no", () => {
+  test("wraps long questions and answers between words, beside the guide line", async () => {
     const input = new PassThrough();
     const { output, text } = terminal(40);
     const answer = createClackPrompter(input, output, false).select({
@@ -98,7 +98,7 @@ describe("a question with yes and no", () => {
     ["hellojkl\r", "no", "no"],
     ["l\r", "yes", "yes"],
     ["\u0003", "yes", undefined],
-  ] as const)("keys %j with %s offered: %s", async (keys, initial, expected) => {
+  ] as const)("keys %j with the default %s: %s", async (keys, initial, expected) => {
     expect(await ask(keys, initial)).toBe(expected);
   });
 });
@@ -113,7 +113,7 @@ test("letters do not move the selection of a list", async () => {
   expect(await answer).toBe("two");
 });
 
-test("the signal of an answered question does not touch the question that is open then", async () => {
+test("the signal of an answered question has no effect on the next question", async () => {
   let isRaw = false;
   const setRawMode = (raw: boolean): void => void (isRaw = raw);
   const input = Object.assign(new PassThrough(), { isTTY: true, setRawMode });

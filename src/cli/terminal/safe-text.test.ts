@@ -50,7 +50,7 @@ function isForbidden(point: number): boolean {
 }
 
 describe("plainText", () => {
-  test("never lets a forbidden character through, and a second pass changes nothing", () => {
+  test("removes every forbidden character, and does not change its own output", () => {
     fc.assert(
       fc.property(text, (input) => {
         const output = plainText(input);
@@ -63,7 +63,7 @@ describe("plainText", () => {
     );
   });
 
-  test("leaves ordinary text alone", () => {
+  test("keeps ordinary text unchanged", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme-ascii" }), (input) => {
         expect(plainText(input)).toBe(input);
@@ -73,7 +73,7 @@ describe("plainText", () => {
       expect(plainText(kept)).toBe(kept);
   });
 
-  test("drops colours, shows other escapes, marks what was hidden", () => {
+  test("removes colours, shows other escapes, and marks hidden characters", () => {
     expect(plainText("\u001b[1;31mred\u001b[0m")).toBe("red");
     expect(plainText("\u001b]52;c;aGk=\u0007")).toBe("␛]52;c;aGk=␇");
     expect(plainText("ab\u202e\u2066cd")).toBe("ab\ufffdcd");
@@ -82,7 +82,7 @@ describe("plainText", () => {
     expect(plainText("👩\u200d💻")).toBe("👩💻");
   });
 
-  test("a sequence that only forms by removal is not obeyed", () => {
+  test("an escape sequence that a removal would create is made harmless", () => {
     expect(plainText("\u001b\u001b[31m[2J")).toBe("␛[2J");
     expect(plainText("\u001b\u200b[2J")).toBe("␛\ufffd[2J");
   });
@@ -97,7 +97,7 @@ describe("plainText", () => {
 });
 
 describe("plainLine", () => {
-  test("is one line, cut with an ellipsis and never inside a character", () => {
+  test("returns one line, truncated with an ellipsis, never inside a character", () => {
     expect(plainLine("a\n  b\tc")).toBe("a b c");
     expect(plainLine("abcdef", 4)).toBe("abc…");
     expect(plainLine("💥💥💥", 2)).toBe("💥…");
@@ -112,7 +112,7 @@ describe("plainLine", () => {
 });
 
 describe("toJsonText", () => {
-  test("means the same value and contains nothing that a terminal obeys", () => {
+  test("keeps the value, and escapes all control characters of terminals", () => {
     fc.assert(
       fc.property(fc.dictionary(text, text), (value) => {
         const json = toJsonText(value, 2);

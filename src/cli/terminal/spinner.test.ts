@@ -19,7 +19,7 @@ const create = (enabled = true): Spinner =>
     now: () => Date.now(),
   });
 
-test("says nothing for quick things", () => {
+test("the spinner writes nothing for quick work", () => {
   const spinner = create();
   spinner.start("connecting");
   vi.advanceTimersByTime(290);
@@ -27,7 +27,7 @@ test("says nothing for quick things", () => {
   expect(written).toEqual([]);
 });
 
-test("shows label, news and time, and clears its line", () => {
+test("the spinner shows label, progress and time, and clears its line", () => {
   const spinner = create();
   spinner.start("calling echo");
   vi.advanceTimersByTime(400);
@@ -41,7 +41,7 @@ test("shows label, news and time, and clears its line", () => {
   expect(written).toHaveLength(count);
 });
 
-test("leaves the terminal alone while something else has it", async () => {
+test("the spinner writes nothing while it is paused", async () => {
   const spinner = create();
   spinner.start("calling");
   vi.advanceTimersByTime(400);
@@ -55,7 +55,7 @@ test("leaves the terminal alone while something else has it", async () => {
   spinner.stop();
 });
 
-test("fits the terminal, also with wide characters, and with one that does not tell its width", () => {
+test("the spinner fits the terminal, also with wide characters and with an unknown width", () => {
   for (const columns of [30, 0]) {
     const stream = { isTTY: true, columns, write: (text: string) => written.push(text) > 0 };
     const spinner = createSpinner({
@@ -76,7 +76,7 @@ test("fits the terminal, also with wide characters, and with one that does not t
   expect(widths.at(-1)).toBeGreaterThan(60);
 });
 
-test("switched off, it writes nothing", () => {
+test("a disabled spinner writes nothing", () => {
   const spinner = create(false);
   spinner.start("calling");
   spinner.update("x");

@@ -20,15 +20,15 @@ const tool = (server: string, own: string, more: Partial<ToolDefinition> = {}): 
   },
 });
 
-describe("the counter", () => {
-  test("counts as the tokenizer does", () => {
+describe("the token counter", () => {
+  test("counts like the tokenizer tiktoken", () => {
     // The tokens of the reference implementation, tiktoken.
     expect(counter.text("hello world")).toBe(2);
     expect(counter.text("お誕生日おめでとう")).toBe(8);
     expect(counter.text("")).toBe(0);
   });
 
-  test("takes names of special tokens as text", () => {
+  test("counts names of special tokens as text", () => {
     expect(counter.text("<|endoftext|>")).toBeGreaterThan(1);
   });
 
@@ -50,8 +50,8 @@ describe("the counter", () => {
   });
 });
 
-describe("the report", () => {
-  test("has servers and tools, the largest first, with shares of the whole", () => {
+describe("the token report", () => {
+  test("lists servers and tools, the largest first, with their shares", () => {
     const large = tool("two", "b", { description: "word ".repeat(100) });
     const report = createReport([tool("one", "a"), large], counter);
     expect(report.encoding).toBe("o200k_base");
@@ -62,7 +62,7 @@ describe("the report", () => {
     expect(report.savings).toEqual([]);
   });
 
-  test("names tools that the audit log never saw, with YAML that leaves them out", () => {
+  test("names tools without a call in the audit log, with YAML that disables them", () => {
     const offered = [tool("one", "a"), tool("one", "b"), tool("t.w", "c")];
     const called = { names: new Set(["one.a"]), calls: 25, since: "2026-03-01T10:00:00Z" };
     const { savings } = createReport(offered, counter, called);
@@ -79,7 +79,7 @@ describe("the report", () => {
     expect(createReport(offered, counter, { ...called, calls: 3 }).savings).toEqual([]);
   });
 
-  test("names equal tools of two servers, once", () => {
+  test("names equal tools of two servers in one finding", () => {
     const offered = [tool("one", "a"), tool("two", "a"), tool("two", "own")];
     const [saving, ...more] = createReport(offered, counter).savings;
     expect(more).toEqual([]);
@@ -90,7 +90,7 @@ describe("the report", () => {
     expect(parse(saving?.yaml ?? "")).toEqual({ servers: { two: { tool_blocklist: ["a"] } } });
   });
 
-  test("names two configs of one server as one finding, and leaves out the second", () => {
+  test("names two configs of one server as one finding, with YAML that disables the second", () => {
     const both = ["one", "two"].flatMap((server) => [tool(server, "a"), tool(server, "b")]);
     const { savings } = createReport([...both, tool("three", "a")], counter);
     expect(savings.map(({ message }) => message).toSorted()).toEqual([

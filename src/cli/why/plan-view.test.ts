@@ -40,7 +40,7 @@ const PLAN: LaunchPlan = {
   spawn: ["/usr/bin/bwrap", "--setenv", "LD_PRELOAD", "hidden-value", "--", "/usr/bin/node"],
 };
 
-test("what a grant leaves out", () => {
+test("describePlan shows the paths inside a grant that are read-only or hidden", () => {
   const mounts = [
     { path: "/data", access: "write", reason: "declared" },
     { path: "/data/portolan.yaml", access: "read", reason: "config file" },
@@ -58,7 +58,7 @@ test("what a grant leaves out", () => {
 `);
 });
 
-test("all of it", () => {
+test("describePlan shows the whole launch plan", () => {
   expect(describePlan(PLAN, view)).toBe(
     `files
 runs      /usr/bin/node /store/files/index.js --token … \${NAME}
@@ -86,7 +86,7 @@ Command line
   );
 });
 
-test("without a box there is little to say", () => {
+test("describePlan without a sandbox says that the server has all rights of the user", () => {
   const { sandbox } = PLAN;
   const text = describePlan(
     {
@@ -102,7 +102,7 @@ test("without a box there is little to say", () => {
   expect(text).not.toMatch(/Files and folders|network|Not enforced|npm:/);
 });
 
-test("nothing at all is said as well", () => {
+test('describePlan shows "none" for a network, programs and limits that are not granted', () => {
   const { sandbox } = PLAN;
   const policy = { ...sandbox.policy, network: [], exec: { allow: undefined, spawn: false }, limits: {} };
   const kept = [...policy.mounts, { path: "/kept", access: "write", reason: "kept home" } as const];
@@ -111,7 +111,7 @@ test("nothing at all is said as well", () => {
   expect(text).toContain("limits    none");
 });
 
-test("what cannot be enforced would not start", () => {
+test("a server whose required sandbox cannot be enforced would not start", () => {
   const plan: LaunchPlan = { ...PLAN, sandbox: { ...PLAN.sandbox, mode: "enforce", by: "default" } };
   expect(wouldStart(PLAN)).toBe(true);
   expect(wouldStart(plan)).toBe(false);
@@ -120,7 +120,7 @@ test("what cannot be enforced would not start", () => {
   );
 });
 
-test("as JSON, without what may be secret", () => {
+test("planJson contains no values that may be secret", () => {
   const text = JSON.stringify(planJson(PLAN));
   expect(text).not.toContain("s3cret-value");
   expect(text).not.toContain("hidden-value");

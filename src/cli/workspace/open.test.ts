@@ -4,7 +4,7 @@ import { createColors } from "../terminal/colors.ts";
 import { createSpinner } from "../terminal/spinner.ts";
 import { waitFor } from "./open.ts";
 
-test("the time that a person types a passphrase does not count as waiting for the servers", async () => {
+test("the time of a passphrase prompt does not count as waiting time for the servers", async () => {
   vi.useFakeTimers();
   onTestFinished(() => void vi.useRealTimers());
   const stream = { write: () => true } as unknown as NodeJS.WriteStream;

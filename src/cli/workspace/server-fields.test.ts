@@ -93,7 +93,7 @@ test.each<ServerConfig>([
   },
   { alias: "e", origin, enabled: true, endpoint: { transport: "websocket", url: "wss://x.example" } },
   { alias: "f", origin, enabled: true, endpoint: { transport: "websocket", url: "${BASE}/ws" } },
-])("$alias comes back from portolan.yaml as it was", (server) => {
+])("the server $alias is written to portolan.yaml and read back unchanged", (server) => {
   const { servers, diagnostics } = parseWorkspace(
     addServer(undefined, server.alias, toServerFields(server)),
     "portolan.yaml",
@@ -104,7 +104,7 @@ test.each<ServerConfig>([
   expect(JSON.parse(JSON.stringify(read))).toEqual(wanted);
 });
 
-test("a relative folder is taken from the project that the file speaks for", () => {
+test("a relative cwd is resolved from the project of the config file", () => {
   const endpoint = { transport: "stdio", command: "x", cwd: "tools" } as const;
   const server = { alias: "a", origin, enabled: true, endpoint };
   expect(toServerFields(server).cwd).toBe("/home/me/project/tools");

@@ -1,4 +1,4 @@
-// `status` and `validate` find the same config files, and an output spells a file in one way.
+// `status` and `validate` find the same config files, and an output shows a file by one name.
 
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -65,7 +65,7 @@ test("validate reports a client's file that cannot be read, in a folder without 
   });
 });
 
-test("a message spells its file as the place before it does", async () => {
+test("a message shows a file by the same name as the position before it", async () => {
   const { folder, cli } = folderWith({});
   const file = join(folder, "x.yaml");
   const finding = {

@@ -162,7 +162,7 @@ async function portolan(argv: string[], world: World = {}, tty = false) {
 
 const two = { servers: [declare("a"), declare("a_b")] };
 
-describe("what is opened", () => {
+describe("commands in a workspace", () => {
   test.each<[string[], string[] | undefined, [string, JsonObject | undefined][]]>([
     [["call", "a.echo"], ["a"], [["mcp_a_echo", {}]]],
     [["call", "a", "echo"], ["a"], [["mcp_a_echo", {}]]],
@@ -175,14 +175,14 @@ describe("what is opened", () => {
     [["status"], undefined, []],
     [["status", "a", "a"], ["a"], []],
     [["why", "a"], ["a"], []],
-  ])("by %j", async (argv, only, calls) => {
+  ])("%j starts only the servers that it may need", async (argv, only, calls) => {
     const ran = await portolan(argv, two);
     expect({ code: ran.code, err: ran.err }).toEqual({ code: 0, err: "" });
     expect(ran.opened.map(([, options]) => options.only)).toEqual([only]);
     expect(ran.calls).toEqual(calls);
   });
 
-  test("list shows the tool of <server>.<tool>, with a call of the same name", async () => {
+  test("list <server>.<tool> shows the tool and an example call with the same name", async () => {
     const { out } = await portolan(["list", "a.echo"], two);
     expect(JSON.parse(out)).toMatchObject({
       server: "a",
@@ -192,7 +192,7 @@ describe("what is opened", () => {
   });
 
   test.each(["fss.read_text_file", "mcp_fss_read_text_file"])(
-    "%s: only a similar server is suggested",
+    "for the unknown tool %s, the hint suggests only a similar server",
     async (typed) => {
       const servers = ["fs", "brave", "github"].map((alias) => declare(alias));
       const { err } = await portolan(["list", typed], { servers });
@@ -209,12 +209,12 @@ describe("what is opened", () => {
     });
   });
 
-  test("names follow the template of the workspace", async () => {
+  test("tool names follow the naming template of the workspace", async () => {
     const ran = await portolan(["call", "a-echo"], { servers: [declare("a")], naming: "{alias}-{tool}" });
     expect(ran.calls).toEqual([["a-echo", {}]]);
   });
 
-  test("options of the command line go before those of the config", async () => {
+  test("options of the command line override the config", async () => {
     const { opened } = await portolan(["call", "a.echo", "--era", "legacy", "--timeout", "5"], two);
     const [config] = opened[0] ?? [];
     expect((config as WorkspaceConfig).servers[0]).toMatchObject({
@@ -226,7 +226,7 @@ describe("what is opened", () => {
     expect(refused.opened).toEqual([]);
   });
 
-  test("servers of other clients: read only, the project's before the user's", async () => {
+  test("without config files, status uses servers of other clients, those of the project first", async () => {
     const file = (scope: "user" | "project", url: string): ImportedFile => ({
       client: "cursor",
       scope,
@@ -268,16 +268,19 @@ describe("in a folder without a config file", () => {
     expect((await portolan(words)).err).not.toContain("another workspace.");
   });
 
-  test.each([["status"], ["list"]])("%s without a server does, too", async (command) => {
-    const note = "There are no servers here.";
-    const { out, err } = await portolan([command, "--text"], { elsewhere });
-    expect(out).toContain(`${note} ${reach} Add one: portolan add`);
-    // No server is started for the check.
-    expect(err).toBe("");
-    expect((await portolan([command, "--text"])).out).toContain(`${note} Add one: portolan add`);
-  });
+  test.each([["status"], ["list"]])(
+    "%s without a server names the gateway of another workspace, too",
+    async (command) => {
+      const note = "There are no servers here.";
+      const { out, err } = await portolan([command, "--text"], { elsewhere });
+      expect(out).toContain(`${note} ${reach} Add one: portolan add`);
+      // No server is started for the check.
+      expect(err).toBe("");
+      expect((await portolan([command, "--text"])).out).toContain(`${note} Add one: portolan add`);
+    },
+  );
 
-  test("the workspace of connected clients is named, if no gateway runs", async () => {
+  test("the hint names the workspace of connected clients if no gateway runs", async () => {
     const data = mkdtempSync(join(tmpdir(), "portolan-data-"));
     onTestFinished(() => {
       vi.unstubAllEnvs();
@@ -319,7 +322,7 @@ describe("in a folder without a config file", () => {
     expect((await portolan(["status", "--text"], { elsewhere })).out).not.toContain("Your clients");
   });
 
-  test("several gateways are named; a path is quoted for the shell", async () => {
+  test("the hint names several gateways, with paths quoted for the shell", async () => {
     const { err } = await portolan(["grant", "x", "--net", "a.example"], {
       elsewhere: ["/home/me/a", "/home/me/a", "/home/me/my notes", "/c", "/d"],
     });
@@ -328,7 +331,7 @@ describe("in a folder without a config file", () => {
     );
   });
 
-  test("a workspace with servers does not name others", async () => {
+  test("in a workspace with servers, the hint names no other workspace", async () => {
     const { err } = await portolan(["grant", "x", "--net", "a.example"], { ...two, elsewhere });
     expect(err).toContain("There is no server");
     expect(err).not.toContain("another workspace");
@@ -343,8 +346,8 @@ test("events says that it starts the servers, and prints nothing into an open pr
   expect(out).toMatch(/\ba\b.*stopped/);
 });
 
-describe("what is shown", () => {
-  test("why names what the sandbox grants", async () => {
+describe("output of workspace commands", () => {
+  test("why shows the grants of the sandbox", async () => {
     const endpoint = { transport: "stdio", command: "x" } as const;
     const sandbox = { fs: { read: ["/home/me/a"], write: ["/data/b"] }, network: ["api.test"] };
     const health = { a: { sandbox: { mode: "enforce", backend: "bubblewrap", missing: [] } as never } };
@@ -360,7 +363,7 @@ describe("what is shown", () => {
     );
   });
 
-  test("what servers say cannot do anything to the terminal", async () => {
+  test("control characters from servers do not reach the terminal", async () => {
     const error = {
       code: "SERVER_CRASHED",
       message: "bad\u001b[2J\u001b]0;x\u0007",
@@ -374,20 +377,20 @@ describe("what is shown", () => {
     }
   });
 
-  test("an address is shown without what may be secret in it", async () => {
+  test("a URL is shown without its query", async () => {
     const text = await portolan(["why", "a"], two, true);
     expect(text.out).toContain("https://x.example/mcp?…");
     expect(text.out + (await portolan(["why", "a"], two)).out).not.toContain("s3cr3t");
   });
 
-  test("a server that is still starting is listed with the way to wait longer", async () => {
+  test("list shows for a starting server the command that waits longer", async () => {
     const health = { a: { state: "starting", tools: 0 } } as const;
     const { out } = await portolan(["list", "--text"], { servers: [declare("a")], health });
     expect(out).toContain("still starting. To wait longer: portolan list --wait 5m");
     expect((await portolan(["list", "--text"], two)).out).not.toContain("--wait");
   });
 
-  test("exit codes: 3 for a server that is down, its own for a call", async () => {
+  test("the exit code is 3 if a server is down, and a call has the exit code of its error", async () => {
     const error = { code: "SECRET_MISSING", message: "A secret is missing: X.", hint: "Set it." } as const;
     const health = { a: { state: "blocked", error } } as const;
     expect((await portolan(["status"], { ...two, health })).code).toBe(3);
@@ -397,7 +400,7 @@ describe("what is shown", () => {
     expect(JSON.parse(call.err)).toMatchObject({ error: { code: "SECRET_MISSING", hint: "Set it." } });
   });
 
-  test("waiting ends with the time", async () => {
+  test("--wait ends after its time with exit code 3", async () => {
     const health = { a: { state: "starting" } } as const;
     const settled = new Promise<void>(() => {});
     expect((await portolan(["status", "--wait", "10ms"], { ...two, health, settled })).code).toBe(3);
@@ -409,7 +412,7 @@ describe("what is shown", () => {
       expect((await portolan([command, "--help"])).out).toMatch(/Examples:[^]*Exit codes:/);
   });
 
-  test("a signal while waiting ends the wait and closes everything", async () => {
+  test("a signal ends the wait and closes the workspace", async () => {
     const settled = new Promise<void>(() => {});
     const ran = portolan(["status"], { ...two, settled });
     await vi.waitFor(() => expect(signals.listenerCount("SIGINT")).toBe(1));

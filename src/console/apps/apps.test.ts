@@ -1,4 +1,4 @@
-// Apps of the console without a browser: hosts that a policy may name, and consoles that cannot show apps.
+// Apps of the console without a browser: hosts that the policy allows, and consoles that cannot show apps.
 
 import { describe, expect, it } from "vitest";
 import type { Hub } from "../../hub/index.ts";
@@ -6,13 +6,13 @@ import { appPolicy, readAppHosts } from "./app-policy.ts";
 import { Apps } from "./apps.ts";
 import { frameHostOf } from "./frame-host.ts";
 
-describe("the policy of an app", () => {
+describe("the content security policy of an app", () => {
   it.each([
     "https://api.example.com",
     "https://*.example.com",
     "wss://live.example.com:8443",
     "https://a.b-c.io",
-  ])("names the declared host %s", (host) => {
+  ])("allows the declared host %s", (host) => {
     const hosts = readAppHosts({ connectDomains: [host], resourceDomains: [host] });
     expect(hosts).toMatchObject({ connect: [host], resources: [host], refused: [] });
     const policy = appPolicy(hosts, "http://127.0.0.1:7420");
@@ -36,7 +36,7 @@ describe("the policy of an app", () => {
       "https://a.com\n*",
     ],
     ...["https://example", "https://.example.com", "https://-a.com", 7, null, {}],
-  ])("refuses %j", (host) => {
+  ])("does not allow the declared value %j", (host) => {
     const declared = {
       ...{ connectDomains: [host], resourceDomains: [host], frameDomains: [host], baseUriDomains: [host] },
     };
@@ -45,7 +45,7 @@ describe("the policy of an app", () => {
     expect(hosts.refused).toHaveLength(4);
   });
 
-  it("allows nothing for an app that declares nothing", () => {
+  it("allows no hosts for an app that declares none", () => {
     for (const csp of [undefined, null, [], "x", { connectDomains: "https://a.com" }]) {
       const policy = appPolicy(readAppHosts(csp), "http://127.0.0.1:7420");
       expect(policy).toContain("connect-src 'none'; frame-src 'none'; base-uri 'none'; form-action 'none'");
@@ -54,8 +54,8 @@ describe("the policy of an app", () => {
   });
 });
 
-describe("apps", () => {
-  it("have another host name than the console, or are not shown", async () => {
+describe("the host name of apps", () => {
+  it("differs from the host name of the console; other consoles do not show apps", async () => {
     expect(frameHostOf("127.0.0.1")).toBe("localhost");
     expect(frameHostOf("[::1]")).toBe("localhost");
     expect(frameHostOf("localhost")).toBe("127.0.0.1");

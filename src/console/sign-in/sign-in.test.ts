@@ -1,4 +1,4 @@
-// Sign-in: codes that work once and for five minutes, sessions that last through restarts, cookies.
+// Sign-in: one-time codes that expire after five minutes, sessions that survive a restart, and cookies.
 
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +17,7 @@ function temporaryFile(): string {
   return join(folder, "sessions.json");
 }
 
-describe("a code", () => {
+describe("a sign-in code", () => {
   async function setUp() {
     let time = 0;
     let current = "the-token";
@@ -43,7 +43,7 @@ describe("a code", () => {
     expect(await signIn.exchange({ code }, true)).toBeUndefined();
   });
 
-  it("is not another value: a wrong code, a wrong token, or no text", async () => {
+  it("must be right: a wrong code, a wrong token, or a value that is no text is refused", async () => {
     const { signIn } = await setUp();
     signIn.createCode();
     for (const given of [
@@ -61,7 +61,7 @@ describe("a code", () => {
     expect(await signIn.exchange({ code: signIn.createCode() }, false)).toBeDefined();
   });
 
-  it("gives a session that ends when the gateway gets another token", async () => {
+  it("creates a session that ends when the gateway gets another token", async () => {
     const { signIn, sessions, setToken } = await setUp();
     const id = await signIn.exchange({ token: "the-token" }, true);
     expect(sessions.isValid(id)).toBe(true);
@@ -71,7 +71,7 @@ describe("a code", () => {
     expect(sessions.isValid(await signIn.exchange({ token: "another-token" }, true))).toBe(true);
   });
 
-  it("is forgotten when there are many newer ones", async () => {
+  it("becomes invalid after twenty newer codes", async () => {
     const { signIn } = await setUp();
     const [first, ...others] = Array.from({ length: 21 }, () => signIn.createCode());
     expect(await signIn.exchange({ code: first }, true)).toBeUndefined();
@@ -79,8 +79,8 @@ describe("a code", () => {
   });
 });
 
-describe("a session", () => {
-  it("lasts through a restart, and its id is not in the file", async () => {
+describe("a sign-in session", () => {
+  it("survives a restart, and its file does not contain its id", async () => {
     const file = temporaryFile();
     const id = await (await Sessions.open({ key: KEY, token: TOKEN, file })).create();
     const later = await Sessions.open({ key: KEY, token: TOKEN, file });
@@ -92,7 +92,7 @@ describe("a session", () => {
     expect((await Sessions.open({ key: KEY, token: TOKEN, file })).isValid(id)).toBe(false);
   });
 
-  it("ends after a week, and with another key of the gateway", async () => {
+  it("ends after a week, or if the key of the gateway changes", async () => {
     const file = temporaryFile();
     let now = Date.now();
     const sessions = await Sessions.open({ key: KEY, token: TOKEN, file, now: () => now });
@@ -102,7 +102,7 @@ describe("a session", () => {
     expect(sessions.isValid(id)).toBe(false);
   });
 
-  it("is not found in a damaged file, which the next sign-in replaces", async () => {
+  it("is not valid after its file is damaged, and the next sign-in replaces the file", async () => {
     const file = temporaryFile();
     for (const text of ["", "{", "[]", '{"sessions":[{"hash":1}]}']) {
       writeFileSync(file, text);
@@ -113,8 +113,8 @@ describe("a session", () => {
   });
 });
 
-describe("the cookie", () => {
-  it("is named after the port, and cannot be read by scripts or sent by other sites", () => {
+describe("the session cookie", () => {
+  it("has the port in its name, and is HttpOnly, SameSite=Strict and Secure", () => {
     expect(cookieName("127.0.0.1:7420")).toBe("portolan_7420");
     expect(cookieName("tools.example")).toBe("portolan_0");
     expect(sessionCookie("portolan_1", "id", true)).toMatch(
@@ -122,7 +122,7 @@ describe("the cookie", () => {
     );
   });
 
-  it("counts only if it is there once", () => {
+  it("is read only if the header contains it once", () => {
     expect(readCookie("a=1; portolan_1=x", "portolan_1")).toBe("x");
     expect(readCookie("portolan_1=x; portolan_1=y", "portolan_1")).toBeUndefined();
     expect(readCookie(undefined, "portolan_1")).toBeUndefined();

@@ -1,4 +1,4 @@
-// Relay: lines pass unchanged, and a client notices of a new gateway only what it must.
+// Relay: it forwards lines unchanged, and hides the change to a new gateway from the client where possible.
 
 import { Duplex, PassThrough } from "node:stream";
 import fc from "fast-check";
@@ -9,7 +9,7 @@ import { relay } from "./relay.ts";
 // oxlint-disable-next-line typescript/no-explicit-any -- messages of any shape
 type Loose = any;
 
-/** One end of a connection: what arrived as messages, and how to send one. */
+/** One end of a connection: the received messages, and functions that send messages. */
 function end(readable: PassThrough, writable: PassThrough) {
   const got: Loose[] = [];
   let raw = "";
@@ -37,7 +37,7 @@ function end(readable: PassThrough, writable: PassThrough) {
   };
 }
 
-/** A client, and gateways that come one after the other when the test says so. */
+/** A client and a relay; each call of `gateway()` starts the next gateway. */
 function setUp() {
   const [toRelay, fromRelay] = [new PassThrough(), new PassThrough()];
   const stopped = new AbortController();
@@ -86,7 +86,7 @@ async function handshake({ client, gateway }: ReturnType<typeof setUp>) {
   return first;
 }
 
-test("lines pass byte for byte in both directions, also such that are no messages", async () => {
+test("forwards lines byte for byte in both directions, also lines that are not messages", async () => {
   const place = setUp();
   const first = place.gateway();
   const lines = ['{"jsonrpc": "2.0",  "id":1, "method":"x", "params":{"a":"\\u00e9é"}}\n', "no JSON\n", "\n"];
@@ -101,7 +101,7 @@ test("lines pass byte for byte in both directions, also such that are no message
   await place.done;
 });
 
-test("a new gateway gets the handshake, log level and subscriptions; the client gets none of the answers", async () => {
+test("sends handshake, log level and subscriptions to a new gateway, and hides its responses from the client", async () => {
   const place = setUp();
   const first = await handshake(place);
   const { client } = place;
@@ -127,14 +127,14 @@ test("a new gateway gets the handshake, log level and subscriptions; the client 
     "resources/subscribe",
   ]);
   expect(second.got.at(-1)?.params).toEqual({ uri: "test://a" });
-  // Only the lists whose changes were promised.
+  // The client gets a notification only for the lists with the capability listChanged.
   expect(client.got.slice(before).map(({ method }) => method)).toEqual([
     "notifications/tools/list_changed",
     "notifications/prompts/list_changed",
   ]);
 });
 
-test("a call in flight fails clearly, a list is asked for again, and later requests wait", async () => {
+test("after the gateway stops, a call in flight fails, a list request is sent again, and later requests wait", async () => {
   const place = setUp();
   const first = await handshake(place);
   const { client } = place;
@@ -164,7 +164,7 @@ test("a call in flight fails clearly, a list is asked for again, and later reque
   expect(second.got.filter((message) => message.id === "call")).toEqual([]);
 });
 
-test("server requests: those of the old gateway are withdrawn, the same ids of a new one are others", async () => {
+test("cancels server requests of the old gateway, and does not confuse them with the same ids of a new one", async () => {
   const place = setUp();
   const first = await handshake(place);
   const { client } = place;
@@ -191,7 +191,7 @@ test("server requests: those of the old gateway are withdrawn, the same ids of a
   await client.until((one) => one.method === "notifications/cancelled" && one.params.requestId === last.id);
 });
 
-test("modern era: a stream is opened again, and the client hears of changed lists, not of a second begin", async () => {
+test("modern era: opens a stream again, sends list_changed to the client, and hides the second acknowledgement", async () => {
   const place = setUp();
   const { client } = place;
   const SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId";
@@ -217,7 +217,7 @@ test("modern era: a stream is opened again, and the client hears of changed list
   expect(second.got.filter(isMethod("initialize"))).toEqual([]);
 });
 
-test("without a further gateway, every request fails with the reason", async () => {
+test("without a new gateway, every request fails with the reason", async () => {
   const [toRelay, fromRelay] = [new PassThrough(), new PassThrough()];
   const client = end(fromRelay, toRelay);
   let link: Duplex | undefined = Duplex.from({ writable: new PassThrough(), readable: new PassThrough() });
@@ -237,7 +237,7 @@ test("without a further gateway, every request fails with the reason", async () 
   expect(client.got).toMatchObject([{ id: 1, error: { message: "there is no gateway" } }]);
 });
 
-test("without a further gateway, requests that waited for it fail too, but not cancelled ones", async () => {
+test("without a new gateway, waiting requests fail, and cancelled requests get no response", async () => {
   const [toRelay, fromRelay] = [new PassThrough(), new PassThrough()];
   const client = end(fromRelay, toRelay);
   const links = [Duplex.from({ writable: new PassThrough(), readable: new PassThrough() })];
@@ -267,7 +267,7 @@ test("without a further gateway, requests that waited for it fail too, but not c
   expect(client.got).toMatchObject([{ id: 1, error: { message: "there is no gateway" } }]);
 });
 
-test("lines come whole from any chunks; a line over the limit passes in parts", () => {
+test("LineSplitter returns whole lines from any chunks, and a line over the limit in parts", () => {
   const chunks = fc.array(fc.string({ unit: fc.constantFrom("a", "é", "\n"), maxLength: 12 }), {
     maxLength: 8,
   });

@@ -22,26 +22,26 @@ const pathDenied = (path: string, access: "read" | "write"): HubEvent => ({
   ...{ ...common, type: "mcp.sandbox_path_denied", path, access },
 });
 
-test("a host is open until a rule allows it at its port", () => {
+test("the denial of a host stays open until a rule allows the host and port", () => {
   const events = [host("api.test", 443)];
   expect(openDenials([planOf({ network: ["api.test:8443"] })], events)).toEqual(events);
   for (const rule of ["api.test", "api.test:443", "*.test", "*"])
     expect(openDenials([planOf({ network: [rule] })], events)).toEqual([]);
 });
 
-test("a refused lookup is open until a rule allows any port of the host", () => {
+test("the denial of a name lookup stays open until a rule allows any port of the host", () => {
   const events = [host("db.test", 0)];
   expect(openDenials([planOf({})], events)).toEqual(events);
   expect(openDenials([planOf({ network: ["db.test:5432"] })], events)).toEqual([]);
 });
 
-test("a name that leads inside is open until the rule for its address is granted", () => {
+test("the denial of a name with a private address stays open until a rule allows the address", () => {
   const events = [host("inner.test", 80, "10.0.0.5:80")];
   expect(openDenials([planOf({ network: ["inner.test"] })], events)).toEqual(events);
   expect(openDenials([planOf({ network: ["inner.test", "10.0.0.5:80"] })], events)).toEqual([]);
 });
 
-test("a hidden path is open until it is shown, a protected one until it can be written", () => {
+test("a read denial stays open until the path can be read, and a write denial until it can be written", () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-denials-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const notes = join(folder, "notes");
@@ -57,7 +57,7 @@ test("a hidden path is open until it is shown, a protected one until it can be w
   expect(openDenials([granted("write")], [protectedOne])).toEqual([]);
 });
 
-test("each target is named once, the newest first; without a sandbox, or a server, nothing is open", () => {
+test("returns each target once, newest first, and no denials without a sandbox or a server", () => {
   const [first, second, again] = [host("a.test", 443), host("b.test", 443), host("a.test", 80)];
   expect(openDenials([planOf({})], [first, second, again])).toEqual([again, second]);
   expect(openDenials([planOf({}, "none")], [first])).toEqual([]);

@@ -1,4 +1,4 @@
-// State files: what is parsed, and what is refused.
+// State files: valid and invalid files.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -16,7 +16,7 @@ const STATE = {
   portolan: "0.1.0",
 };
 
-test("a state file that a gateway wrote", () => {
+test("parseState parses a state file that a gateway wrote", () => {
   expect(parseState(JSON.stringify(STATE))).toEqual(STATE);
 });
 
@@ -29,11 +29,11 @@ test.each([
   ["an unknown kind", { kind: "pipe" }],
   ["a wrong time", { startedAt: "yesterday" }],
   ["a long path", { path: "/x".repeat(4_000) }],
-])("%s is refused", (_, change) => {
+])("parseState refuses %s", (_, change) => {
   expect(parseState(JSON.stringify({ ...STATE, ...change }))).toBeUndefined();
 });
 
-test("no text makes the parser throw, and no accepted state lacks a field", () => {
+test("parseState never throws, and returns no state without a process id", () => {
   const keys = Object.keys(STATE) as (keyof typeof STATE)[];
   fc.assert(fc.property(fc.string(), (text) => parseState(text) === undefined));
   fc.assert(

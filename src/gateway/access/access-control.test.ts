@@ -22,26 +22,26 @@ function open(settings: GatewaySettings = {}, more: Partial<AccessControlOptions
   });
 }
 
-const asked = (headers: Record<string, string>, method = "POST", url = "/mcp"): IncomingMessage =>
+const requestWith = (headers: Record<string, string>, method = "POST", url = "/mcp"): IncomingMessage =>
   ({ headers: { host: "localhost:7420", ...headers }, method, url }) as unknown as IncomingMessage;
 
-/** Tokens are decided at once. */
+/** The gateway checks its own tokens synchronously. */
 function admit(access: AccessControl, authorization?: string): AuthResult {
-  const admission = access.authenticate(asked(authorization === undefined ? {} : { authorization }));
-  if (admission instanceof Promise) throw new Error("a token took its time");
+  const admission = access.authenticate(requestWith(authorization === undefined ? {} : { authorization }));
+  if (admission instanceof Promise) throw new Error("the token was not checked synchronously");
   return admission;
 }
 
-const who = (admission: AuthResult): string | undefined =>
+const callerName = (admission: AuthResult): string | undefined =>
   "caller" in admission ? admission.caller.name : undefined;
 
-test("the gateway's own token is local, and sees everything", () => {
+test("the gateway's own token authenticates the caller local, without a tool filter", () => {
   const admission = admit(open(), `Bearer ${LOCAL}`);
   expect(admission).toMatchObject({ caller: { name: "local", toolFilter: undefined } });
-  expect(who(admit(open(), `bearer  ${LOCAL} `))).toBe("local");
+  expect(callerName(admit(open(), `bearer  ${LOCAL} `))).toBe("local");
 });
 
-test("no token, and a wrong one", () => {
+test("a request with no token or a wrong token gets status 401", () => {
   for (const header of [undefined, "", "Bearer", "Bearer ", `Basic ${LOCAL}`, LOCAL])
     expect(admit(open(), header)).toMatchObject({
       refusal: { status: 401, headers: { "WWW-Authenticate": "Bearer" }, error: { code: "AUTH_REQUIRED" } },
@@ -55,7 +55,7 @@ test("no token, and a wrong one", () => {
   }
 });
 
-test("a caller can have two tokens, and only the sessions of a removed one end", () => {
+test("a caller can have two tokens, and only the sessions of a removed token end", () => {
   const [old, next] = ["old-token-of-the-agent", "next-token-of-the-agent"];
   const sha256 = (token: string): string => createHash("sha256").update(token).digest("hex");
   const admitted = (access: AccessControl, token: string) => {
@@ -77,7 +77,7 @@ test("a caller can have two tokens, and only the sessions of a removed one end",
     expect(admit(after, `Bearer ${old}`)).toMatchObject({ refusal: { status: 401 } });
   }
   // Both references may have the same value for a while; another caller must not.
-  expect(who(admit(open({ callers: [{ name: "a", token: [old, old] }] }), `Bearer ${old}`))).toBe("a");
+  expect(callerName(admit(open({ callers: [{ name: "a", token: [old, old] }] }), `Bearer ${old}`))).toBe("a");
   const shared = [
     { name: "a", token: [next, old] },
     { name: "b", token: old },
@@ -85,31 +85,31 @@ test("a caller can have two tokens, and only the sessions of a removed one end",
   expect(() => open({ callers: shared })).toThrow("the callers a and b have the same token");
 });
 
-test("a gateway without a token lets nobody in by an empty one", () => {
+test("a gateway without a token refuses empty tokens", () => {
   const access = open({}, { token: undefined });
   for (const header of ["Bearer undefined", "Bearer ", undefined])
     expect(admit(access, header)).toMatchObject({ refusal: { status: 401 } });
 });
 
-test("a token in the URL is never taken", () => {
+test("a token in the URL is never accepted", () => {
   const access = open();
   for (const name of ["access_token", "token", "api_key"])
-    expect(access.authenticate(asked({}, "POST", `/mcp?${name}=${LOCAL}`))).toMatchObject({
+    expect(access.authenticate(requestWith({}, "POST", `/mcp?${name}=${LOCAL}`))).toMatchObject({
       refusal: { status: 401 },
     });
 });
 
-test("auth none: anyone, with the limits of the gateway", () => {
+test('with auth "none", every request is the caller "anyone" with the limits of the gateway', () => {
   const access = open({ auth: "none", limits: { concurrency: 1 } });
   const admission = admit(access);
-  expect(who(admission)).toBe("anyone");
+  expect(callerName(admission)).toBe("anyone");
   expect(admit(access, "Bearer nonsense")).toBe(admission);
   if (!("caller" in admission)) return;
   expect(admission.caller.limits.startRequests()).toBeUndefined();
   expect(admission.caller.limits.startRequests()).toMatchObject({ status: 429 });
 });
 
-test("auth none beyond this computer is reported", () => {
+test('auth "none" on an address that is not loopback is reported as a warning', () => {
   const found: Diagnostic[] = [];
   const report = (one: Diagnostic): number => found.push(one);
   for (const boundHost of ["127.0.0.1", "::1", "localhost"]) open({ auth: "none" }, { boundHost, report });
@@ -118,7 +118,7 @@ test("auth none beyond this computer is reported", () => {
   expect(found).toMatchObject([{ severity: "warning", code: "CONFIG_INVALID" }]);
 });
 
-test("callers: by token or by its hash, each with its view and its limits", () => {
+test("callers authenticate by token or token hash, each with its own tool filter and limits", () => {
   const access = open({
     limits: { concurrency: 5, rate: { perSecond: 1, burst: 1_000 } },
     callers: [
@@ -168,7 +168,7 @@ test("the hint of an exceeded limit names the setting that sets it", () => {
   ]);
 });
 
-test("a token of two callers is an error, and one that is short a warning", () => {
+test("the same token for two callers is an error, and a short token is a warning", () => {
   const callers = [
     { name: "a", token: AGENT },
     { name: "b", token: AGENT },
@@ -182,11 +182,11 @@ test("a token of two callers is an error, and one that is short a warning", () =
   expect(JSON.stringify(found)).not.toContain("hush");
 });
 
-test("cors for pages that are allowed, and only for them", () => {
+test("only allowed origins get CORS headers", () => {
   const access = open({ allowedOrigins: ["https://app.example.com"] });
-  expect(access.cors(asked({}))).toBeUndefined();
-  expect(access.cors(asked({ origin: "https://evil.example" }))).toBeUndefined();
-  expect(access.cors(asked({ origin: "https://app.example.com" }))).toEqual({
+  expect(access.cors(requestWith({}))).toBeUndefined();
+  expect(access.cors(requestWith({ origin: "https://evil.example" }))).toBeUndefined();
+  expect(access.cors(requestWith({ origin: "https://app.example.com" }))).toEqual({
     "Access-Control-Allow-Origin": "https://app.example.com",
     "Access-Control-Expose-Headers": "Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate, Retry-After",
     Vary: "Origin",
@@ -197,7 +197,7 @@ test("cors for pages that are allowed, and only for them", () => {
     "access-control-request-headers": "authorization, mcp-param-city,x-forwarded-for, content-type",
     "access-control-request-private-network": "true",
   };
-  expect(access.cors(asked(preflight, "OPTIONS"))).toMatchObject({
+  expect(access.cors(requestWith(preflight, "OPTIONS"))).toMatchObject({
     "Access-Control-Allow-Origin": "http://localhost:3000",
     "Access-Control-Allow-Methods": "GET, POST, DELETE, OPTIONS",
     "Access-Control-Allow-Headers": "authorization, mcp-param-city, content-type",
@@ -205,11 +205,11 @@ test("cors for pages that are allowed, and only for them", () => {
   });
 });
 
-test("without an issuer there is no document about one", () => {
+test("without an OAuth issuer, there is no protected resource metadata", () => {
   expect(open().resourceMetadata("/.well-known/oauth-protected-resource")).toBeUndefined();
 });
 
-test("behind a real server: name first, then token", async () => {
+test("behind a real server, the gateway checks Host and Origin before the token", async () => {
   const access = open();
   const server = createServer((request, response) => {
     void (async () => {
@@ -235,15 +235,15 @@ test("behind a real server: name first, then token", async () => {
   await new Promise((done) => server.close(done));
 });
 
-test("a token is known in microseconds", () => {
+test("a token is checked in microseconds", () => {
   const callers = Array.from({ length: 100 }, (_, index) => ({
     name: `c${index}`,
     token: `${AGENT}-${index}`,
   }));
   const access = open({ callers });
-  const request = asked({ authorization: `Bearer ${AGENT}-99` });
+  const request = requestWith({ authorization: `Bearer ${AGENT}-99` });
   const started = performance.now();
   for (let index = 0; index < 10_000; index += 1) void access.authenticate(request);
-  // Some 2 µs each; the bound is for a computer that does much else at the same time.
+  // One check takes about 2 µs; the limit is large, because the computer may be busy.
   expect(performance.now() - started).toBeLessThan(15_000);
 });

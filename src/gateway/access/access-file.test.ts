@@ -24,7 +24,7 @@ afterEach(() => rm(top, { recursive: true }));
 
 const mode = async (path: string): Promise<string> => ((await stat(path)).mode & 0o777).toString(8);
 
-test("made at the first start, the same at every other", async () => {
+test("openAccess creates the access file at the first start, and reads it at later starts", async () => {
   const first = await openAccess(workspace, { folder });
   expect(first).toMatchObject({ created: true, token: expect.stringMatching(/^ptl_[\w-]{43}$/) });
   expect(first.key).toHaveLength(32);
@@ -34,12 +34,12 @@ test("made at the first start, the same at every other", async () => {
   expect(await readdir(folder)).toHaveLength(1);
 });
 
-test.skipIf(process.platform === "win32")("only its owner can read it", async () => {
+test.skipIf(process.platform === "win32")("only the owner can read the access file", async () => {
   const { file } = await openAccess(workspace, { folder });
   expect([await mode(file), await mode(folder)]).toEqual(["600", "700"]);
 });
 
-test("each workspace has its own, by whatever path it is reached", async () => {
+test("each workspace has its own access file, whichever path leads to the workspace", async () => {
   const other = join(top, "other");
   await mkdir(other);
   await symlink(workspace, join(top, "link"), "junction");
@@ -49,7 +49,7 @@ test("each workspace has its own, by whatever path it is reached", async () => {
   expect((await openAccess(`${workspace}/../workspace/`, { folder })).token).toBe(first.token);
 });
 
-test("renewed when asked", async () => {
+test('the option "renew" replaces the token and the key', async () => {
   const first = await openAccess(workspace, { folder });
   const second = await openAccess(workspace, { folder, renew: true });
   expect(second).toMatchObject({ created: true, file: first.file });
@@ -58,16 +58,19 @@ test("renewed when asked", async () => {
   expect(await openAccess(workspace, { folder })).toEqual({ ...second, created: false });
 });
 
-test.skipIf(process.platform === "win32")("wider permissions are narrowed, and reported", async () => {
-  const { file } = await openAccess(workspace, { folder });
-  await chmod(file, 0o644);
-  const found: Diagnostic[] = [];
-  await openAccess(workspace, { folder, report: (one) => found.push(one) });
-  expect(found).toMatchObject([{ severity: "warning", code: "FILE_FAILED", file }]);
-  expect(await mode(file)).toBe("600");
-  await openAccess(workspace, { folder, report: (one) => found.push(one) });
-  expect(found).toHaveLength(1);
-});
+test.skipIf(process.platform === "win32")(
+  "too wide file permissions are corrected and reported",
+  async () => {
+    const { file } = await openAccess(workspace, { folder });
+    await chmod(file, 0o644);
+    const found: Diagnostic[] = [];
+    await openAccess(workspace, { folder, report: (one) => found.push(one) });
+    expect(found).toMatchObject([{ severity: "warning", code: "FILE_FAILED", file }]);
+    expect(await mode(file)).toBe("600");
+    await openAccess(workspace, { folder, report: (one) => found.push(one) });
+    expect(found).toHaveLength(1);
+  },
+);
 
 test.each([
   ["", "it is not JSON"],
@@ -77,7 +80,7 @@ test.each([
   [`{"version": 1, "token": "short", "key": "${"a".repeat(43)}"}`, "its token is malformed"],
   [`{"version": 1, "token": "ptl_${"a".repeat(43)}", "key": ""}`, "its key is malformed"],
   ["x".repeat(70_000), "it has 70000 bytes, but the limit is 65536"],
-])("a damaged file is reported and left as it is (%#)", async (content, reason) => {
+])("a damaged file is reported and not changed (%#)", async (content, reason) => {
   const { file } = await openAccess(workspace, { folder });
   await writeFile(file, content);
   await expect(openAccess(workspace, { folder })).rejects.toMatchObject({
@@ -89,7 +92,7 @@ test.each([
   expect((await openAccess(workspace, { folder, renew: true })).created).toBe(true);
 });
 
-test("for a damaged file in the default folder, the hint is a command", async () => {
+test("for a damaged file in the default folder, the hint names a command", async () => {
   vi.stubEnv("XDG_DATA_HOME", top);
   vi.stubEnv("LOCALAPPDATA", top);
   vi.stubEnv("HOME", top);
@@ -104,7 +107,7 @@ test("for a damaged file in the default folder, the hint is a command", async ()
   });
 });
 
-test("a file of a newer version is not called damaged", async () => {
+test("a file of a newer version is reported as unsupported, not as damaged", async () => {
   const { file } = await openAccess(workspace, { folder });
   await writeFile(file, '{"version": 2}');
   await expect(openAccess(workspace, { folder })).rejects.toMatchObject({
@@ -113,7 +116,7 @@ test("a file of a newer version is not called damaged", async () => {
   });
 });
 
-test("a folder that cannot be is an error that names the file", async () => {
+test("a folder that cannot be created is an error that names the file", async () => {
   await writeFile(join(top, "data"), "");
   await expect(openAccess(workspace, { folder })).rejects.toMatchObject({
     code: "FILE_FAILED",
@@ -121,13 +124,13 @@ test("a folder that cannot be is an error that names the file", async () => {
   });
 });
 
-test("many at once agree on one", async () => {
+test("concurrent calls of openAccess get the same token", async () => {
   const all = await Promise.all(Array.from({ length: 10 }, () => openAccess(workspace, { folder })));
   expect(new Set(all.map(({ token }) => token)).size).toBe(1);
   expect(all.filter(({ created }) => created)).toHaveLength(1);
 });
 
-test("processes that start at once agree on one", async () => {
+test("processes that start at the same time get the same token", async () => {
   // Node 20 does not read TypeScript, and dist/ may be older than the sources.
   await build({
     configFile: false,
@@ -149,8 +152,8 @@ test("processes that start at once agree on one", async () => {
   );
   const run = async (): Promise<{ token: string; created: boolean }> => {
     const child = spawn(process.execPath, [script], { stdio: ["ignore", "pipe", "inherit"] });
-    const [said] = await Promise.all([text(child.stdout), once(child, "close")]);
-    return JSON.parse(said) as { token: string; created: boolean };
+    const [output] = await Promise.all([text(child.stdout), once(child, "close")]);
+    return JSON.parse(output) as { token: string; created: boolean };
   };
   const all = await Promise.all(Array.from({ length: 5 }, run));
   expect(new Set(all.map(({ token }) => token)).size).toBe(1);

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-test("references are replaced, everything else stays", async () => {
+test("references in caller tokens are resolved, and the other settings stay unchanged", async () => {
   await writeFile(join(folder, "token"), "from-a-file\n");
   const settings = {
     port: 1,
@@ -45,12 +45,12 @@ test("references are replaced, everything else stays", async () => {
   expect(resolved.secrets.map((secret) => secret.reveal())).toEqual(["from-the-environment", "from-a-file"]);
 });
 
-test("without tokens there is nothing to do", async () => {
+test("settings without tokens are returned unchanged", async () => {
   const settings = { callers: [{ name: "a", oauth: {} }] };
   expect((await resolveCallerTokens(settings, store, folder)).settings).toBe(settings);
 });
 
-test("all that is missing is said at once, in the words of the config", async () => {
+test("one error names all missing secrets and the callers that need them", async () => {
   const callers = [
     { name: "a", token: "${MISSING_A}" },
     { name: "b", token: ["${NOBODY:-x}", "${MISSING_B}"] },
@@ -62,7 +62,7 @@ test("all that is missing is said at once, in the words of the config", async ()
   });
 });
 
-test("one reason for several tokens is reported once", async () => {
+test("the same problem of several tokens is reported once", async () => {
   const callers = ["a", "b"].map((name) => ({ name, token: "${file:no-such-file}" }));
   await expect(resolveCallerTokens({ callers }, store, folder)).rejects.toMatchObject({
     message: expect.stringMatching(
@@ -71,7 +71,7 @@ test("one reason for several tokens is reported once", async () => {
   });
 });
 
-test("a token that is empty after all is an error", async () => {
+test("a token that is empty after resolution is an error", async () => {
   const resolve = (token: string) => resolveCallerTokens({ callers: [{ name: "a", token }] }, store, folder);
   await expect(resolve("${NOBODY:-}")).rejects.toMatchObject({
     code: "CONFIG_INVALID",

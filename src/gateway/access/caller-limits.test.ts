@@ -2,13 +2,13 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createCallerLimits } from "./caller-limits.ts";
 
-test("without limits nothing is refused", () => {
+test("without limits, no request is refused", () => {
   const limits = createCallerLimits(undefined, () => 0);
   for (let index = 0; index < 1_000; index += 1)
     expect(limits.countMessages() ?? limits.startRequests() ?? limits.reserveBytes(1e9)).toBeUndefined();
 });
 
-test("as many at once as concurrency says", () => {
+test('the limit "concurrency" refuses more simultaneous requests', () => {
   const limits = createCallerLimits({ concurrency: 2 }, () => 0);
   expect([limits.startRequests(), limits.startRequests()]).toEqual([undefined, undefined]);
   expect(limits.startRequests()).toMatchObject({
@@ -25,7 +25,7 @@ test("as many at once as concurrency says", () => {
   expect(limits.startRequests()?.status).toBe(429);
 });
 
-test("more leaves than enters give nothing", () => {
+test("extra calls of endRequests do not raise the limit", () => {
   const limits = createCallerLimits({ concurrency: 1 }, () => 0);
   limits.endRequests();
   limits.endRequests();
@@ -33,7 +33,7 @@ test("more leaves than enters give nothing", () => {
   expect(limits.startRequests()?.status).toBe(429);
 });
 
-test("a burst, then as fast as the rate", () => {
+test("the rate limit allows a burst, and then messages at the rate", () => {
   let time = 0;
   const limits = createCallerLimits({ rate: { perSecond: 0.25, burst: 2 } }, () => time);
   expect([limits.countMessages(), limits.countMessages()]).toEqual([undefined, undefined]);
@@ -49,7 +49,7 @@ test("a burst, then as fast as the rate", () => {
   expect(limits.countMessages()?.status).toBe(429);
 });
 
-test("requests of a batch run together, or none does", () => {
+test("the requests of a batch all run, or none runs", () => {
   const limits = createCallerLimits({ concurrency: 3 }, () => 0);
   expect(limits.startRequests(2)).toBeUndefined();
   expect(limits.startRequests(2)?.error.code).toBe("BUSY");
@@ -58,7 +58,7 @@ test("requests of a batch run together, or none does", () => {
   expect(limits.startRequests(3)).toBeUndefined();
 });
 
-test("a message that is refused has not used up rate, and neither has a batch", () => {
+test("a refused message or batch does not use up the rate", () => {
   const limits = createCallerLimits({ rate: { perSecond: 1, burst: 3 } }, () => 0);
   expect(limits.countMessages(4)?.error.code).toBe("RATE_LIMITED");
   expect(limits.countMessages(0)).toBeUndefined();
@@ -66,7 +66,7 @@ test("a message that is refused has not used up rate, and neither has a batch", 
   expect(limits.countMessages()?.error.code).toBe("RATE_LIMITED");
 });
 
-test("each server request lets one more message in, once the rate is used up", () => {
+test("each server request allows one more message after the rate is used up", () => {
   const limits = createCallerLimits({ rate: { perSecond: 0.001, burst: 1 } }, () => 0);
   expect(limits.countMessages()).toBeUndefined();
   limits.expectAnswer();
@@ -75,7 +75,7 @@ test("each server request lets one more message in, once the rate is used up", (
   expect(limits.countMessages()?.status).toBe(429);
 });
 
-test("bytes count until they are released", () => {
+test("bytes count towards the limit until they are released", () => {
   const limits = createCallerLimits({ bytes: 100 }, () => 0);
   expect(limits.reserveBytes(60)).toBeUndefined();
   expect(limits.reserveBytes(41)).toMatchObject({ status: 429, error: { code: "BUSY" } });
@@ -84,7 +84,7 @@ test("bytes count until they are released", () => {
   expect(limits.reserveBytes(60)).toBeUndefined();
 });
 
-test("at any pace, no more than burst and rate allow, and a caller that waits as long as required gets in", () => {
+test("burst and rate are never exceeded, and a caller that waits for Retry-After is accepted", () => {
   const rate = fc.record({
     perSecond: fc.double({ min: 0.1, max: 1_000, noNaN: true }),
     burst: fc.integer({ min: 1, max: 50 }),

@@ -17,7 +17,7 @@ function problems(settings: GatewaySettings): unknown {
   }
 }
 
-test("settings whose names exist are accepted", () => {
+test("checkSettings accepts settings that name existing servers and callers", () => {
   expect(
     problems({
       callers: [
@@ -73,11 +73,11 @@ test.each<[GatewaySettings, string]>([
     'auth: "none" lets everyone in without a token, so that it cannot be combined with callers or oauth',
   ],
   [{ approval: [{ by: [] }] }, "approval[0].by names no way to approve a call"],
-])("%j is refused", (settings, problem) => {
+])("checkSettings refuses %j", (settings, problem) => {
   expect(problems(settings)).toEqual([problem]);
 });
 
-test("all problems are reported at once, with suggestions", () => {
+test("checkSettings reports all problems at once, with suggestions", () => {
   const settings = { approval: [{ servers: ["file"] }, { callers: ["locl"] }] };
   expect(problems(settings)).toHaveLength(2);
   expect(() => checkSettings(settings, SERVERS)).toThrow(

@@ -11,7 +11,7 @@ const LISTED: GatewaySettings = {
 };
 
 test.each<[GatewaySettings, string, string | undefined, number]>([
-  // At loopback, only its own names: a page of another name that leads here is refused.
+  // At loopback, only loopback names are accepted (protection against DNS rebinding).
   [{}, "127.0.0.1", "localhost:7420", 200],
   [{}, "127.0.0.1", "LOCALHOST.", 200],
   [{}, "localhost", "127.0.0.1:1", 200],
@@ -35,12 +35,12 @@ test.each<[GatewaySettings, string, string | undefined, number]>([
   [LISTED, "127.0.0.1", "b.example.net:443", 200],
   [LISTED, "127.0.0.1", "b.example.net", 200],
   [LISTED, "127.0.0.1", "b.example.net:80", 403],
-  // Elsewhere a token is needed anyway, unless the names are listed.
+  // At other addresses, every name is accepted, because a token is required, unless allowedHosts lists names.
   [{}, "0.0.0.0", "whatever.example", 200],
   [{}, "10.0.0.7", "10.0.0.7:7420", 200],
   [LISTED, "0.0.0.0", "tools.example.com", 200],
   [LISTED, "0.0.0.0", "localhost", 403],
-  // Without a token the name must be the address, which no name server can lead elsewhere.
+  // Without a token, only an IP address is accepted, because DNS cannot change where it leads.
   [{ auth: "none" }, "10.0.0.7", "10.0.0.7:7420", 200],
   [{ auth: "none" }, "10.0.0.7", "10.0.0.8", 403],
   [{ auth: "none" }, "10.0.0.7", "evil.example", 403],
@@ -49,7 +49,7 @@ test.each<[GatewaySettings, string, string | undefined, number]>([
   [{ auth: "none" }, "0.0.0.0", "evil.example", 403],
   [{ auth: "none", ...LISTED }, "0.0.0.0", "tools.example.com", 200],
   [{ auth: "none", ...LISTED }, "0.0.0.0", "10.0.0.7", 403],
-])("%j at %s, Host %j: %i", (settings, bound, host, expected) => {
+])("with settings %j, bound to %s, Host %j gets status %i", (settings, bound, host, expected) => {
   expect(status(settings, bound, host)).toBe(expected);
 });
 
@@ -74,11 +74,14 @@ test.each<[GatewaySettings, string, string, string, number]>([
   [{}, "0.0.0.0", "tools.example.com:8443", "https://tools.example.com", 403],
   [{}, "0.0.0.0", "tools.example.com", "https://other.example.com", 403],
   [{}, "0.0.0.0", "tools.example.com", "http://localhost:3000", 403],
-])("%j at %s, Host %s, Origin %j: %i", (settings, bound, host, origin, expected) => {
-  expect(status(settings, bound, host, origin)).toBe(expected);
-});
+])(
+  "with settings %j, bound to %s, Host %s and Origin %j get status %i",
+  (settings, bound, host, origin, expected) => {
+    expect(status(settings, bound, host, origin)).toBe(expected);
+  },
+);
 
-test("no Host of a stranger is taken for this computer", () => {
+test("only a Host header with a loopback name is accepted at a loopback address", () => {
   const host = fc.oneof(fc.domain(), fc.webAuthority(), fc.string());
   fc.assert(
     fc.property(host, (host) => {

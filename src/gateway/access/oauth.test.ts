@@ -1,4 +1,4 @@
-// Tokens of a real issuer: an HTTP server with metadata and keys that can be changed, slowed and broken.
+// Tokens of a real issuer: an HTTP server whose metadata and keys the tests can change or break.
 
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
@@ -32,7 +32,7 @@ let server: Server;
 let issuer: string;
 let keys: JWK[];
 let first: Signer;
-/** Responses that replace those of the issuer, by path. */
+/** Responses that replace the responses of the issuer, by path. */
 let broken: Map<string, { status: number; body: string }>;
 let visits: string[];
 let reports: Diagnostic[];
@@ -93,11 +93,11 @@ async function sign(claims: Record<string, unknown> = {}, signer: Signer = first
   return new SignJWT(given).setProtectedHeader(header).sign(signer.privateKey);
 }
 
-const asked = (token: string): IncomingMessage =>
+const requestWith = (token: string): IncomingMessage =>
   ({ headers: { host: "localhost", authorization: `Bearer ${token}` } }) as unknown as IncomingMessage;
 
 async function admit(access: AccessControl, token: string): Promise<AuthResult> {
-  return access.authenticate(asked(token));
+  return access.authenticate(requestWith(token));
 }
 
 async function outcome(access: AccessControl, token: string): Promise<string> {
@@ -109,19 +109,19 @@ async function outcome(access: AccessControl, token: string): Promise<string> {
 
 const INVALID = "401 the bearer token is not valid:";
 
-test("a good token is its subject, found by the issuer's metadata", async () => {
+test("a valid token authenticates its subject with the keys from the issuer's metadata", async () => {
   const access = open();
   expect(await outcome(access, await sign())).toBe(`oauth:${issuer}|ada`);
   expect(visits).toEqual(["/.well-known/oauth-authorization-server", "/keys"]);
 });
 
-test.each(["RS256", "PS384", "ES384", "EdDSA"])("%s is accepted", async (alg) => {
+test.each(["RS256", "PS384", "ES384", "EdDSA"])("the signature algorithm %s is accepted", async (alg) => {
   const signer = await createSigner("other", alg);
   keys = [signer.jwk];
   expect(await outcome(open(), await sign({}, signer))).toBe(`oauth:${issuer}|ada`);
 });
 
-test("the gateway's own token works beside the issuer's, and others are still refused", async () => {
+test("the gateway's own token also works, and unknown tokens are refused", async () => {
   const access = open();
   expect(await outcome(access, "ptl_own-token-of-the-gateway")).toBe("local");
   expect(await outcome(access, "ptl_another")).toBe(`${INVALID} no caller of this gateway has this token`);
@@ -130,26 +130,26 @@ test("the gateway's own token works beside the issuer's, and others are still re
 
 test.each<[string, Record<string, unknown>, string]>([
   ["expired", { exp: Math.floor(Date.now() / 1_000) - 61 }, "it has expired"],
-  ["for someone else", { aud: "https://other.example/mcp" }, "its audience is not this gateway"],
-  ["for nobody", { aud: undefined }, "its audience is not this gateway"],
+  ["for another audience", { aud: "https://other.example/mcp" }, "its audience is not this gateway"],
+  ["without an audience", { aud: undefined }, "its audience is not this gateway"],
   ["of another issuer", { iss: "https://evil.example" }, "it is from another issuer"],
   ["not valid yet", { nbf: Math.floor(Date.now() / 1_000) + 300 }, "it is not valid yet"],
-  ["without an end", { exp: undefined }, "it has no expiry time"],
+  ["without an expiry time", { exp: undefined }, "it has no expiry time"],
   ["without a subject", { sub: undefined }, "it has no subject"],
   ["with an empty subject", { sub: "" }, "it has no subject"],
-  ["with a subject that is no text", { sub: 7 }, "it has no subject"],
-])("a token that is %s is refused", async (_, claims, reason) => {
+  ["with a subject that is not a string", { sub: 7 }, "it has no subject"],
+])("a token is refused if it is %s", async (_, claims, reason) => {
   expect(await outcome(open(), await sign(claims))).toBe(`${INVALID} ${reason}`);
 });
 
-test("a minute of difference between clocks is forgiven", async () => {
+test("up to one minute of clock difference is accepted", async () => {
   const now = Math.floor(Date.now() / 1_000);
   const access = open();
   expect(await outcome(access, await sign({ exp: now - 30 }))).toContain("|ada");
   expect(await outcome(access, await sign({ nbf: now + 30 }))).toContain("|ada");
 });
 
-test("no signature is no token", async () => {
+test("a token without a signature is refused", async () => {
   const token = new UnsecuredJWT({ sub: "ada" })
     .setIssuer(issuer)
     .setAudience(AUDIENCE)
@@ -158,7 +158,7 @@ test("no signature is no token", async () => {
   expect(await outcome(open(), token)).toBe(`${INVALID} its signature algorithm is not accepted`);
 });
 
-test("the issuer's public key is no shared secret (HS256)", async () => {
+test("a token signed with HS256 and the issuer's public key is refused", async () => {
   const rsa = await createSigner("rsa", "RS256");
   keys = [rsa.jwk];
   const secret = new TextEncoder().encode(await exportSPKI(rsa.publicKey));
@@ -169,7 +169,7 @@ test("the issuer's public key is no shared secret (HS256)", async () => {
   expect(await outcome(open(), token)).toBe(`${INVALID} its signature algorithm is not accepted`);
 });
 
-test("a key that the token brings along is not trusted", async () => {
+test("a key in the token itself is not trusted", async () => {
   const evil = await createSigner("first");
   const header = { alg: "ES256", kid: "first", jwk: evil.jwk, jku: `${issuer}/evil` };
   const token = await new SignJWT({ iss: issuer, aud: AUDIENCE, sub: "ada" })
@@ -180,7 +180,7 @@ test("a key that the token brings along is not trusted", async () => {
   expect(visits).not.toContain("/evil");
 });
 
-test("texts with two dots that are no tokens", async () => {
+test("malformed tokens with two dots are refused", async () => {
   const access = open();
   const good = await sign();
   const [head, body, signature] = good.split(".");
@@ -188,7 +188,7 @@ test("texts with two dots that are no tokens", async () => {
     expect(await outcome(access, token)).toMatch(/^401 /);
 });
 
-test("scopes: all that are required, from scope or scp", async () => {
+test('all required scopes must be in the claim "scope" or "scp"', async () => {
   const access = open({ scopes: ["mcp.use", "mcp.tools"] });
   expect(await outcome(access, await sign({ scope: "mcp.tools other mcp.use" }))).toContain("|ada");
   expect(await outcome(access, await sign({ scp: ["mcp.use", "mcp.tools"] }))).toContain("|ada");
@@ -208,7 +208,7 @@ test("scopes: all that are required, from scope or scp", async () => {
   });
 });
 
-test("challenges lead to the document, and the document to the issuer", async () => {
+test("WWW-Authenticate names the resource metadata, and the metadata names the issuer", async () => {
   const access = open({ scopes: ["a"], resource: "https://tools.example.com/team/mcp" });
   const metadata = "https://tools.example.com/.well-known/oauth-protected-resource/team/mcp";
   const none = access.authenticate({ headers: {} });
@@ -234,21 +234,21 @@ test("challenges lead to the document, and the document to the issuer", async ()
       bearer_methods_supported: ["header"],
     });
   expect(access.resourceMetadata("/.well-known/oauth-protected-resource/other")).toBeUndefined();
-  // Tokens are made for that URL then, unless an audience is named.
+  // The audience of tokens is that URL, unless the settings name an audience.
   expect(
     await outcome(access, await sign({ scope: "a", aud: "https://tools.example.com/team/mcp" })),
   ).toContain("ada");
   expect(await outcome(open({ audience: "tools" }), await sign({ aud: ["x", "tools"] }))).toContain("ada");
 });
 
-test("a gateway that listens everywhere needs its URL in the settings", () => {
+test("a gateway on all addresses needs its URL in the settings", () => {
   const options = { token: undefined, boundHost: "0.0.0.0", url: () => undefined, report: () => {} };
   expect(() => createAccessControl({ ...options, settings: { oauth: { issuer } } })).toThrow(
     "resource is missing",
   );
 });
 
-test("a gateway inside of another HTTP server reports once that it needs its URL", () => {
+test("a gateway inside another HTTP server reports once that it needs its URL", () => {
   const reported: Diagnostic[] = [];
   const access = createAccessControl({
     ...{ token: undefined, boundHost: "127.0.0.1", url: () => undefined },
@@ -267,14 +267,14 @@ test("a gateway inside of another HTTP server reports once that it needs its URL
   ]);
 });
 
-test("a new key of the issuer is found, an old one is no longer trusted", async () => {
+test("a new key of the issuer is fetched, and a removed key is no longer trusted", async () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   const access = open();
   const old = await sign();
   expect(await outcome(access, old)).toContain("ada");
   const second = await createSigner("second");
   keys = [second.jwk];
-  // Right after a fetch an unknown key is not a reason for another.
+  // Shortly after a fetch, an unknown key does not cause another fetch.
   expect(await outcome(access, await sign({}, second))).toBe(
     `${INVALID} the issuer does not publish the key that signed it`,
   );
@@ -285,7 +285,7 @@ test("a new key of the issuer is found, an old one is no longer trusted", async 
   expect(await outcome(access, old)).toBe(`${INVALID} the issuer does not publish the key that signed it`);
 });
 
-test("a token that does not name its key is tried with all that fit", async () => {
+test("a token without a key id is checked with all matching keys", async () => {
   const second = await createSigner("second");
   keys = [first.jwk, second.jwk];
   const access = open();
@@ -296,25 +296,25 @@ test("a token that does not name its key is tried with all that fit", async () =
   );
 });
 
-test("a good token is checked once, and at once when it is known", async () => {
+test("concurrent checks of a token are one check, and a known token is accepted synchronously", async () => {
   const access = open();
   const token = await sign();
   const many = await Promise.all(Array.from({ length: 20 }, () => admit(access, token)));
   expect(new Set(many.map((admission) => "caller" in admission && admission.caller)).size).toBe(1);
-  expect(access.authenticate(asked(token))).not.toBeInstanceOf(Promise);
+  expect(access.authenticate(requestWith(token))).not.toBeInstanceOf(Promise);
   clock += 60_001;
-  expect(access.authenticate(asked(token))).toBeInstanceOf(Promise);
+  expect(access.authenticate(requestWith(token))).toBeInstanceOf(Promise);
 });
 
-test("a token is not remembered beyond its end", async () => {
+test("a token is not cached after its expiry time", async () => {
   const access = open();
   const token = await sign({ exp: Math.floor(Date.now() / 1_000) + 5 });
   await admit(access, token);
   clock += 5_001;
-  expect(access.authenticate(asked(token))).toBeInstanceOf(Promise);
+  expect(access.authenticate(requestWith(token))).toBeInstanceOf(Promise);
 });
 
-test("tokens of one subject share a limits", async () => {
+test("tokens of one subject share their limits", async () => {
   const access = open({}, { limits: { concurrency: 1 } });
   const [a, b, c] = await Promise.all([
     admit(access, await sign({ jti: "1" })),
@@ -327,7 +327,7 @@ test("tokens of one subject share a limits", async () => {
   expect(c.caller.limits.startRequests()).toBeUndefined();
 });
 
-test("tokens become the first caller whose rule fits, with its view", async () => {
+test("a token becomes the first caller whose OAuth rule matches, with its tool filter", async () => {
   const access = open(
     {},
     {
@@ -345,7 +345,7 @@ test("tokens become the first caller whose rule fits, with its view", async () =
     await admit(access, "ci-token-0123456789"),
   ];
   if (!("caller" in byClaim && "caller" in byToken)) throw new Error("refused");
-  // Each credential has sessions of its own, which end with it.
+  // Each credential has separate sessions, which end with the credential.
   const { fingerprint, ...same } = byToken.caller;
   expect(byClaim).toMatchObject({ caller: same });
   expect(byClaim.caller.fingerprint).not.toBe(fingerprint);
@@ -365,7 +365,7 @@ test("tokens become the first caller whose rule fits, with its view", async () =
   );
 });
 
-test("without keys no token is good: refused for now, reported once, and tried again", async () => {
+test("without the issuer's keys, tokens get status 503, one report, and later another fetch", async () => {
   broken.set("/keys", { status: 500, body: "" });
   const access = open();
   expect(await admit(access, await sign())).toMatchObject({
@@ -393,13 +393,16 @@ test("without keys no token is good: refused for now, reported once, and tried a
   expect(await outcome(access, await sign())).toContain("ada");
 });
 
-test.each(["nonsense", "{}", "[]", '{"keys": [1]}'])("keys that are %s are none", async (body) => {
-  broken.set("/keys", { status: 200, body });
-  expect(await outcome(open(), await sign())).toMatch(/^503/);
-  expect(reports).toMatchObject([{ code: "HTTP_ERROR" }]);
-});
+test.each(["nonsense", "{}", "[]", '{"keys": [1]}'])(
+  "a key document with the content %s is unusable, so tokens get status 503",
+  async (body) => {
+    broken.set("/keys", { status: 200, body });
+    expect(await outcome(open(), await sign())).toMatch(/^503/);
+    expect(reports).toMatchObject([{ code: "HTTP_ERROR" }]);
+  },
+);
 
-test("an issuer that nobody answers for", async () => {
+test("with an unreachable issuer, tokens get status 503", async () => {
   const other = createServer().listen(0, "127.0.0.1");
   await once(other, "listening");
   const { port } = other.address() as AddressInfo;
@@ -409,14 +412,14 @@ test("an issuer that nobody answers for", async () => {
   expect(reports[0]?.message).toContain("ECONNREFUSED");
 });
 
-test("known keys stay good while the issuer is down", async () => {
+test("known keys stay valid while the issuer is down", async () => {
   const access = open();
   await admit(access, await sign());
   broken.set("/keys", { status: 500, body: "" });
   expect(await outcome(access, await sign({ sub: "bob" }))).toContain("bob");
 });
 
-test("metadata of OpenID Connect, below the issuer's path", async () => {
+test("finds OpenID Connect metadata below the issuer's path", async () => {
   issuer = `${issuer}/realms/a`;
   const place = "/realms/a/.well-known/openid-configuration";
   broken.set(place, {
@@ -436,7 +439,7 @@ test.each([
   { issuer: "https://evil.example", jwks_uri: "https://evil.example/keys" },
   { jwks_uri: "x" },
   { jwks_uri: "http://evil.example/keys" },
-])("metadata that cannot be trusted gives no keys: %j", async (metadata) => {
+])("untrusted metadata provides no keys: %j", async (metadata) => {
   const body = JSON.stringify({ issuer, ...metadata });
   broken.set("/.well-known/oauth-authorization-server", { status: 200, body });
   expect(await outcome(open(), await sign())).toMatch(/^503/);

@@ -43,14 +43,14 @@ test("every kind of rule is checked", () => {
   ]);
 });
 
-test("names of tools, patterns, unknown servers and unlisted servers are not reported", () => {
+test("existing tools, patterns, unknown servers and servers without a tool list are not reported", () => {
   expect(reportOf(approval("files.read_file", "mcp_files_write_file", "files.writ*", "other.tool"))).toEqual(
     [],
   );
   expect(reportOf(approval("files.write_fil"), [{ ...files, tools: undefined }])).toEqual([]);
 });
 
-test("a name that may belong to two servers waits until both are known", () => {
+test("a name that may belong to two servers is checked only after both listed their tools", () => {
   const old = server("files_old", "read_file");
   const rule = approval("mcp_files_old_raed_file");
   expect(reportOf(rule, [files, { ...old, tools: undefined }])).toEqual([]);
@@ -62,7 +62,7 @@ test("a name that may belong to two servers waits until both are known", () => {
   ]);
 });
 
-test("without names in rules, the servers are not read", () => {
+test("if no rule names a tool, the tool lists are not read", () => {
   const read = (): never => {
     throw new Error("read");
   };

@@ -19,7 +19,7 @@ const view = (allow?: GatewayToolRules, deny?: GatewayToolRules): ToolFilter => 
   return made;
 };
 
-test("no rules, no view", () => {
+test("createToolFilter returns undefined without rules", () => {
   expect(createToolFilter({})).toBeUndefined();
   expect(createToolFilter({ allow: {}, deny: {} })).toBeUndefined();
 });
@@ -36,20 +36,20 @@ test.each<[GatewayToolRules | undefined, GatewayToolRules | undefined, boolean]>
   [{ tags: ["net", "safe"] }, undefined, true],
   [{ tags: ["net"] }, undefined, false],
   [{ annotations: ["destructive", "read-only"] }, undefined, true],
-  // Every kind that is given must match.
+  // An allow rule must match with each of its fields.
   [{ tools: ["files.*"], servers: ["other"] }, undefined, false],
   [{ tools: ["files.*"], annotations: ["not-read-only"] }, undefined, false],
-  // One match in any kind refuses.
+  // A deny rule refuses the tool if one field matches.
   [undefined, { tools: ["files.write"] }, true],
   [undefined, { tools: ["files.write"], tags: ["disk"] }, false],
   [undefined, { servers: ["files"] }, false],
   [undefined, { annotations: ["read-only"] }, false],
   [{ servers: ["files"] }, { tools: ["*read"] }, false],
-])("allow %j, deny %j: %s", (allow, deny, admitted) => {
+])("with allow %j and deny %j, the tool is admitted: %s", (allow, deny, admitted) => {
   expect(view(allow, deny).admits(tool())).toBe(admitted);
 });
 
-test("a refusal names the rule and its entry; servers come before tools", () => {
+test("a refusal names the rule and its entry, rules about servers first", () => {
   const rules = view(
     { servers: ["files"], annotations: ["read-only"] },
     { tools: ["x", "files.wr*"], tags: ["secret"] },
@@ -62,7 +62,7 @@ test("a refusal names the rule and its entry; servers come before tools", () => 
   expect(view({ tools: [] }).refusalOf(tool())).toBe("allow.tools: only (nothing)");
 });
 
-test("prompts and resources follow the rules about servers and tags alone", () => {
+test("for prompts and resources, only the rules about servers and tags apply", () => {
   const server = { alias: "files", tags: ["disk"] };
   expect(view({ tools: ["x"] }).admitsServer(server)).toBe(true);
   expect(view({ servers: ["other"] }).admitsServer(server)).toBe(false);
@@ -70,20 +70,20 @@ test("prompts and resources follow the rules about servers and tags alone", () =
   expect(view(undefined, { annotations: ["destructive"] }).admitsServer(server)).toBe(true);
 });
 
-test("it tells whether it chooses among the tools of a server", () => {
+test("limitsTools is true only for rules about single tools", () => {
   expect(view({ servers: ["a"], tags: ["b"] }).limitsTools).toBe(false);
   expect(view({ tools: ["a"] }).limitsTools).toBe(true);
   expect(view(undefined, { annotations: ["destructive"] }).limitsTools).toBe(true);
 });
 
-test("equal views have equal keys", () => {
+test("equal filters have equal keys", () => {
   expect(view({ tools: ["a", "b", "a"] }).key).toBe(view({ tools: ["b", "a"] }).key);
   expect(view({ tools: ["a"] }).key).not.toBe(view(undefined, { tools: ["a"] }).key);
   expect(view({ tools: ["a"] }).key).not.toBe(view({ servers: ["a"] }).key);
   expect(view({ tools: [] }).key).not.toBe(view({ servers: [] }).key);
 });
 
-test("a tool that says nothing is taken for the worst", () => {
+test("a tool without annotations counts as destructive, open-world and not idempotent", () => {
   const traits: ToolTrait[] = ["not-read-only", "destructive", "not-idempotent", "open-world"];
   for (const trait of traits) {
     expect(hasTrait(undefined, trait)).toBe(true);
@@ -91,13 +91,13 @@ test("a tool that says nothing is taken for the worst", () => {
   }
 });
 
-test("a read-only tool destroys nothing, and may be repeated", () => {
+test("a read-only tool counts as not destructive and idempotent", () => {
   const annotations = { readOnlyHint: true, destructiveHint: true };
   expect(hasTrait(annotations, "not-destructive")).toBe(true);
   expect(hasTrait(annotations, "idempotent")).toBe(true);
 });
 
-test("not- is the contrary, whatever a server says", () => {
+test('the trait with the prefix "not-" is the opposite for any annotations', () => {
   const hint = fc.constantFrom(true, false, undefined, null, "true", 1);
   const annotations = fc.record({
     readOnlyHint: hint,
@@ -115,7 +115,7 @@ test("not- is the contrary, whatever a server says", () => {
   );
 });
 
-test("patterns match as regular expressions with .* would", () => {
+test("a pattern with * matches like a regular expression with .*", () => {
   const text = fc.string({ unit: fc.constantFrom("a", "b", "*", "_", "."), maxLength: 8 });
   const name = fc.string({ unit: fc.constantFrom("a", "b", "_", "."), maxLength: 12 });
   fc.assert(

@@ -10,8 +10,8 @@ function setUp(start = 1_000_000) {
   return { clock, counters: new Counters(() => clock.now) };
 }
 
-describe("a period", () => {
-  test("begins with the first call, and ends after its time", () => {
+describe("the period of a budget", () => {
+  test("begins with the first call, and ends after its duration", () => {
     const { clock, counters } = setUp();
     counters.add(CALLS, PER_HOUR, 3);
     clock.now += 3_599_999;
@@ -28,7 +28,7 @@ describe("a period", () => {
     expect(counters.read(CALLS, PER_HOUR)).toMatchObject({ used: 3, since: 500_000 });
   });
 
-  test("is as long as the settings say now", () => {
+  test("has the duration of the current settings", () => {
     const { clock, counters } = setUp();
     counters.add(CALLS, PER_HOUR, 3);
     clock.now += 60_000;
@@ -36,7 +36,7 @@ describe("a period", () => {
     expect(counters.read(CALLS, { amount: 5, periodMs: 60_000 }).used).toBe(0);
   });
 
-  test("has one first refusal", () => {
+  test("isFirstRefusal is true once per period", () => {
     const { clock, counters } = setUp();
     counters.add(CALLS, PER_HOUR, 3);
     expect([1, 2, 3].map(() => counters.isFirstRefusal(CALLS, PER_HOUR))).toEqual([true, false, false]);
@@ -44,7 +44,7 @@ describe("a period", () => {
     expect(counters.isFirstRefusal(CALLS, PER_HOUR)).toBe(true);
   });
 
-  test("gives back no more than was used", () => {
+  test("never has a negative used amount after a refund", () => {
     const { counters } = setUp();
     counters.add(CALLS, PER_HOUR, 1);
     counters.add(CALLS, PER_HOUR, -5);
@@ -52,7 +52,7 @@ describe("a period", () => {
   });
 });
 
-test("counters stay bounded", () => {
+test("the number of counters is limited", () => {
   const { counters } = setUp();
   for (let number = 0; number < 10_050; number += 1)
     counters.add({ ...CALLS, caller: `agent|${number}` }, PER_HOUR, 1);
@@ -60,8 +60,8 @@ test("counters stay bounded", () => {
   expect(counters.read({ ...CALLS, caller: "agent|10049" }, PER_HOUR).used).toBe(1);
 });
 
-describe("two processes", () => {
-  test("share their counts, in whatever order they count and save", () => {
+describe("counters of two processes", () => {
+  test("have the same sum in any order of counting and saving", () => {
     fc.assert(
       fc.property(
         fc.array(fc.record({ who: fc.nat(1), saves: fc.boolean() }), { maxLength: 40 }),
@@ -81,7 +81,7 @@ describe("two processes", () => {
     );
   });
 
-  test("forget a period that has ended", () => {
+  test("drop a period that has ended", () => {
     const { clock, counters } = setUp();
     counters.add(CALLS, PER_HOUR, 4);
     const file = counters.merge([]);

@@ -19,7 +19,7 @@ function setUp() {
   return { clock, breaker, send };
 }
 
-test("the fourth identical call is refused, until the time is over", () => {
+test("the fourth identical call is refused until the period ends", () => {
   const { clock, breaker, send } = setUp();
   expect([1, 2, 3, 4].map(() => send(text("same"), true))).toEqual([true, true, true, false]);
   expect(breaker.begin(CALL, true, LOOPS)).toEqual({ calls: 3, until: 5_060_000, isFirst: false });
@@ -27,25 +27,25 @@ test("the fourth identical call is refused, until the time is over", () => {
   expect(send(text("same"), true)).toBe(true);
 });
 
-test("other arguments, tools and callers are other calls", () => {
+test("calls with other arguments, tools or callers are counted separately", () => {
   const { send } = setUp();
   for (const other of [{ digest: "e" }, { tool: "mcp_one_add" }, { caller: "other" }])
     expect([1, 2, 3].map(() => send(text("same"), true, { ...CALL, ...other }))).toEqual([true, true, true]);
   expect(send(text("same"), true)).toBe(true);
 });
 
-test("a read-only tool whose result changes may be polled", () => {
+test("polling a read-only tool with changing results is allowed", () => {
   const { send } = setUp();
   for (let step = 0; step < 20; step += 1) expect(send(text(`step ${step}`), true)).toBe(true);
   expect([1, 2, 3].map(() => send(text("step 19"), true))).toEqual([true, true, false]);
 });
 
-test("a tool that may change something is not repeated, whatever it answers", () => {
+test("repeated calls of a tool that is not read-only are refused, also with changing results", () => {
   const { send } = setUp();
   expect([1, 2, 3, 4].map((id) => send(text(`message ${id}`), false))).toEqual([true, true, true, false]);
 });
 
-test("calls that fail count, and a call that needs input does not", () => {
+test("failed calls count, and calls that return input_required do not", () => {
   const { send } = setUp();
   expect([1, 2, 3, 4].map(() => send(undefined, true))).toEqual([true, true, true, false]);
   const asks = { ...CALL, digest: "asks" };

@@ -3,7 +3,7 @@ import { budgetText, formatPeriod, loopText } from "./refusal.ts";
 
 const NOW = Date.parse("2026-03-01T14:00:00.250Z");
 
-test("a refusal says which budget, how much, and when it is free again", () => {
+test("a refusal names the budget, the used amount, and when calls are possible again", () => {
   const text = budgetText(
     {
       budget: "github",
@@ -19,7 +19,7 @@ test("a refusal says which budget, how much, and when it is free again", () => {
   );
 });
 
-test("a refusal for its cost says how much the call needs", () => {
+test("a refusal because of cost says how much the call needs", () => {
   const cost = { amount: 10, periodMs: 86_400_000 };
   const text = budgetText(
     { budget: "b", kind: "cost", amount: cost, used: 0.1 + 0.2, units: 9.9, until: NOW },
@@ -35,7 +35,7 @@ test("a refusal for its cost says how much the call needs", () => {
   );
 });
 
-test("a refused loop names the tool and the time", () => {
+test("the refusal of a loop names the tool and the time", () => {
   const text = loopText({ tool: "mcp_one_echo", calls: 5, until: NOW + 30_000 }, 60_000, NOW);
   expect(text).toContain("mcp_one_echo was called 5 times with the same arguments within 1 minute.");
   expect(text).toContain("at 2026-03-01T14:00:30Z (in 30 seconds)");
@@ -50,4 +50,4 @@ test.each([
   [86_400_000, "1 day"],
   [30 * 86_400_000, "30 days"],
   [400, "1 second"],
-])("%d ms is %s", (ms, words) => expect(formatPeriod(ms)).toBe(words));
+])("formatPeriod writes %d ms as %s", (ms, words) => expect(formatPeriod(ms)).toBe(words));

@@ -1,11 +1,11 @@
-// stdio transport: it keeps no listener of a client that has left.
+// stdio transport: it removes its listeners when a client leaves.
 
 import { getEventListeners } from "node:events";
 import { PassThrough } from "node:stream";
 import { expect, it } from "vitest";
 import { serveStdio, type StdioOptions } from "./stdio.ts";
 
-it("removes its listener when the client closes its input, since the signal lasts as long as the gateway", async () => {
+it("serveStdio removes its abort listener when the client closes its input", async () => {
   const { signal } = new AbortController();
   for (let client = 0; client < 3; client += 1) {
     const [input, output] = [new PassThrough(), new PassThrough()];

@@ -11,7 +11,7 @@ const FULL = {
   progressToken: 0,
 };
 
-it("is read", () => {
+it("readEnvelope reads capabilities, client, log level and progress token", () => {
   expect(readEnvelope({ _meta: FULL })).toEqual({
     capabilities: { roots: {} },
     clientInfo: { name: "c", version: "1" },
@@ -23,7 +23,7 @@ it("is read", () => {
   expect(declaresRevision(undefined)).toBe(false);
 });
 
-it("has a client whose name, title and version are short texts, since logs show them", () => {
+it("readEnvelope truncates name, title and version of the client", () => {
   const long = "x".repeat(1_500_000);
   const read = (clientInfo: unknown) =>
     readEnvelope({ _meta: { ...FULL, [META.CLIENT_INFO]: clientInfo } }).clientInfo;
@@ -37,15 +37,15 @@ it("has a client whose name, title and version are short texts, since logs show 
   expect(read("c")).toBeUndefined();
 });
 
-describe("is refused", () => {
+describe("readEnvelope refuses an envelope", () => {
   const without = (key: string): object => ({ ...FULL, [key]: undefined });
   it.each<[string, unknown, number]>([
-    ["when it is missing", undefined, -32602],
-    ["when it is not an object", [], -32602],
-    ["without a revision", without(META.PROTOCOL_VERSION), -32602],
+    ["that is missing", undefined, -32602],
+    ["that is not an object", [], -32602],
+    ["without a protocol version", without(META.PROTOCOL_VERSION), -32602],
     ["without capabilities", without(META.CLIENT_CAPABILITIES), -32602],
-    ["with an unknown level", { ...FULL, [META.LOG_LEVEL]: "loud" }, -32602],
-    ["of another revision", { ...FULL, [META.PROTOCOL_VERSION]: "2025-11-25" }, -32022],
+    ["with an unknown log level", { ...FULL, [META.LOG_LEVEL]: "loud" }, -32602],
+    ["with another protocol version", { ...FULL, [META.PROTOCOL_VERSION]: "2025-11-25" }, -32022],
   ])("%s", (_what, _meta, code) => {
     let refused: unknown;
     try {
@@ -57,14 +57,14 @@ describe("is refused", () => {
     expect((refused as RpcRefusal).error.code).toBe(code);
   });
 
-  it("with what is supported", () => {
+  it("with a long unknown version, which the error message truncates", () => {
     expect(() => readEnvelope({ _meta: { ...FULL, [META.PROTOCOL_VERSION]: "x".repeat(1_000) } })).toThrow(
       /^Unsupported protocol version: x{100}$/,
     );
   });
 });
 
-it("stays on its own hop; the rest of the metadata travels on", () => {
+it("withoutEnvelope removes the envelope and keeps other metadata", () => {
   expect(withoutEnvelope(undefined)).toEqual({});
   expect(withoutEnvelope({ name: "t", _meta: FULL })).toEqual({ name: "t" });
   expect(withoutEnvelope({ name: "t", _meta: { ...FULL, traceparent: "00", "a/b": { c: 1 } } })).toEqual({

@@ -3,7 +3,7 @@ import { Intake, type Parsed } from "./intake.ts";
 
 const intake = (): Intake => new Intake(() => 4 * 1024 * 1024);
 const large = (size: number): Buffer => Buffer.from(JSON.stringify(Array.from({ length: size }, () => 1)));
-const turn = (): Promise<void> =>
+const nextTurn = (): Promise<void> =>
   new Promise((resolve) => {
     setImmediate(resolve);
   });
@@ -12,13 +12,13 @@ function parse(text: string | Buffer): Promise<Parsed> {
   return new Promise((resolve) => intake().parse("ann", Buffer.from(text), resolve));
 }
 
-test("a small message is parsed at once", () => {
+test("a small message is parsed synchronously", () => {
   const found: Parsed[] = [];
   intake().parse("ann", Buffer.from('{"a":[1]}'), (parsed) => found.push(parsed));
   expect(found).toEqual([{ value: { a: [1] } }]);
 });
 
-test("large messages are parsed one per turn, callers take turns, and small ones of others pass", async () => {
+test("large messages are parsed one per event loop turn, callers alternate, small ones of others go first", async () => {
   const order: string[] = [];
   const one = intake();
   const send = (caller: string, name: string, bytes: Buffer): void =>
@@ -31,7 +31,7 @@ test("large messages are parsed one per turn, callers take turns, and small ones
   let longest = 0;
   for (let turns = 0; order.length < 6; turns += 1) {
     const before = order.length;
-    await turn();
+    await nextTurn();
     longest = Math.max(longest, order.length - before);
     expect(turns).toBeLessThan(100);
   }
@@ -46,18 +46,18 @@ test("large messages are parsed one per turn, callers take turns, and small ones
 });
 
 test.each([
-  ["nested too deep", "[".repeat(129) + "]".repeat(129), -32600, /deeper than 128/],
-  ["nested too deep, and not JSON", "[".repeat(4_000_000), -32600, /deeper than 128/],
+  ["that is nested too deeply", "[".repeat(129) + "]".repeat(129), -32600, /deeper than 128/],
+  ["that is nested too deeply and not JSON", "[".repeat(4_000_000), -32600, /deeper than 128/],
   ["with too many members", `{${'"a":1,'.repeat(40_000)}"a":1}`, -32600, /too many values/],
   ["with too many items", large(100_002), -32600, /too many values/],
   ["that is not JSON", "nonsense", -32700, /not JSON/],
-  ["that is not JSON, and large", `[${"x".repeat(100_000)}`, -32700, /not JSON/],
+  ["that is large and not JSON", `[${"x".repeat(100_000)}`, -32700, /not JSON/],
   ["that is empty", "", -32700, /not JSON/],
 ])("a message %s is refused", async (_what, text, code, message) => {
   expect(await parse(text)).toMatchObject({ error: { code, message: expect.stringMatching(message) } });
 });
 
-test("what is large but simple is taken", async () => {
+test("a large message with a simple structure is accepted", async () => {
   const text = "[[".repeat(60) + JSON.stringify("é[{,".repeat(500_000)) + "]]".repeat(60);
   expect(await parse(text)).toHaveProperty("value");
   expect(await parse(large(99_000))).toHaveProperty("value");

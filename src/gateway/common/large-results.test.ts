@@ -9,8 +9,8 @@ interface Tool {
   readonly outputSchema?: object;
 }
 
-/** A context as far as results look at it. */
-function visitor(name = "alice", key = "*", tool: Tool = {}): RequestContext {
+/** The fields of a request context that LargeResults reads. */
+function contextFor(name = "alice", key = "*", tool: Tool = {}): RequestContext {
   const route = { member: { config: { maxResultBytes: tool.maxResultBytes } } };
   const table = {
     toolRoutes: new Map([["t", route]]),
@@ -26,9 +26,9 @@ const LONG = "0123456789".repeat(2_000);
 
 function setUp(options: Partial<LargeResultsOptions> = {}) {
   const results = new LargeResults({ maxBytes: 10_000, ...options });
-  const fit = (result: JsonObject, context = visitor()): { content: ContentBlock[] } & JsonObject =>
+  const fit = (result: JsonObject, context = contextFor()): { content: ContentBlock[] } & JsonObject =>
     results.limit(context, "tools/call", CALL, result) as never;
-  const read = (uri: unknown, context = visitor()): JsonObject | undefined =>
+  const read = (uri: unknown, context = contextFor()): JsonObject | undefined =>
     (results.read(context, "resources/read", { uri }) as { contents: JsonObject[] } | undefined)?.contents[0];
   const linkOf = (result: { content: ContentBlock[] }): string =>
     String(result.content.find(({ type }) => type === "resource_link")?.uri);
@@ -42,40 +42,40 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("what is handed over whole", () => {
+describe("results that are returned unchanged", () => {
   it.each<[string, JsonObject, RequestContext?]>([
-    ["what is small", { content: [{ type: "text", text: "a" }] }],
-    ["what has no content", { resultType: "task", padding: LONG }],
+    ["a small result", { content: [{ type: "text", text: "a" }] }],
+    ["a result without content", { resultType: "task", padding: LONG }],
     [
-      "what its schema describes",
+      "structured content with an output schema",
       { content: [{ type: "text", text: LONG }], structuredContent: { a: LONG } },
-      visitor("a", "*", { outputSchema: {} }),
+      contextFor("a", "*", { outputSchema: {} }),
     ],
     [
-      "what its server lets through",
+      "a result of a server without a limit",
       { content: [{ type: "text", text: LONG }] },
-      visitor("a", "*", { maxResultBytes: 0 }),
+      contextFor("a", "*", { maxResultBytes: 0 }),
     ],
   ])("%s", (_what, result, context) => {
     expect(setUp().fit(result, context)).toBe(result);
   });
 
-  it("other methods, and everything without a limit", () => {
+  it("results of other methods, and all results if the limit is 0", () => {
     const result = { content: [{ type: "text", text: LONG }] };
-    expect(setUp().results.limit(visitor(), "prompts/get", CALL, result)).toBe(result);
+    expect(setUp().results.limit(contextFor(), "prompts/get", CALL, result)).toBe(result);
     expect(setUp({ maxBytes: 0 }).fit(result)).toBe(result);
   });
 
-  it("what is read that was never kept is somebody else's matter", () => {
+  it("read() returns undefined for URIs that are not stored results", () => {
     const { results, read } = setUp();
     expect(read("test://x")).toBeUndefined();
     expect(read(5)).toBeUndefined();
-    expect(results.read(visitor(), "tools/call", { uri: "portolan://results/x" })).toBeUndefined();
+    expect(results.read(contextFor(), "tools/call", { uri: "portolan://results/x" })).toBeUndefined();
   });
 });
 
-describe("what is cut", () => {
-  it("text: its head and a link, with what else the block says", () => {
+describe("results that are shortened", () => {
+  it("a long text becomes its beginning and a resource link, with the other fields of the block", () => {
     const { fit, read, linkOf } = setUp();
     const small = { type: "text", text: "small" };
     const result = fit({
@@ -92,7 +92,7 @@ describe("what is cut", () => {
     expect(read(linkOf(result))).toMatchObject({ text: LONG, _meta: { offset: 0, total: LONG.length } });
   });
 
-  it("pictures and embedded resources", () => {
+  it("images and embedded resources become resource links", () => {
     const { fit, read, linkOf } = setUp();
     const picture = fit({ content: [{ type: "image", data: LONG, mimeType: "image/png" }] });
     expect(picture.content).toHaveLength(1);
@@ -108,7 +108,7 @@ describe("what is cut", () => {
     expect(resource.content[1]).toMatchObject({ mimeType: "text/x" });
   });
 
-  it("structured content that no schema describes", () => {
+  it("structured content without an output schema becomes a resource link", () => {
     const { fit, read, linkOf } = setUp();
     const structuredContent = { a: LONG };
     const result = fit({ content: [], structuredContent });
@@ -116,18 +116,18 @@ describe("what is cut", () => {
     expect(JSON.parse(String(read(linkOf(result))?.text))).toEqual(structuredContent);
   });
 
-  it("by the limit of its own server", () => {
+  it("the limit of the server's config applies", () => {
     const text = "x".repeat(500);
     const result = setUp().fit(
       { content: [{ type: "text", text }] },
-      visitor("a", "*", { maxResultBytes: 100 }),
+      contextFor("a", "*", { maxResultBytes: 100 }),
     );
     expect(result.content.some(({ type }) => type === "resource_link")).toBe(true);
   });
 });
 
-describe("what is kept", () => {
-  it("is read in slices that make up the whole, and never cut a character in two", () => {
+describe("a stored result", () => {
+  it("is read in slices that together are the whole text, without split characters", () => {
     const { fit, read, linkOf } = setUp({ maxBytes: 10 });
     fc.assert(
       fc.property(
@@ -149,7 +149,7 @@ describe("what is kept", () => {
     );
   });
 
-  it("is searched by line", () => {
+  it("can be searched by line", () => {
     const { fit, read, linkOf } = setUp();
     const text = Array.from({ length: 2_000 }, (_, n) => `line ${n}`).join("\n");
     const link = linkOf(fit({ content: [{ type: "text", text }] }));
@@ -168,41 +168,41 @@ describe("what is kept", () => {
     "?%ff",
     "#x",
     "?find=%ff",
-  ])("stands odd questions: %s", (query) => {
+  ])("returns a text for the odd query %s", (query) => {
     const { fit, read, linkOf } = setUp();
     expect(typeof read(`${linkOf(fit({ content: [{ type: "text", text: LONG }] }))}${query}`)?.text).toBe(
       "string",
     );
   });
 
-  it("of one caller does not cost another theirs", () => {
+  it("of one caller does not displace results of another caller", () => {
     const { fit, read, linkOf } = setUp({ maxStoredBytes: 70_000 });
     const keep = (name: string): string =>
-      linkOf(fit({ content: [{ type: "text", text: LONG }] }, visitor(name)));
+      linkOf(fit({ content: [{ type: "text", text: LONG }] }, contextFor(name)));
     const bobs = keep("bob");
     const alices = Array.from({ length: 10 }, () => keep("alice"));
-    expect(read(bobs, visitor("bob"))).toBeDefined();
-    expect(read(alices.at(-1), visitor("alice"))).toBeDefined();
-    expect(() => read(alices[0], visitor("alice"))).toThrow();
+    expect(read(bobs, contextFor("bob"))).toBeDefined();
+    expect(read(alices.at(-1), contextFor("alice"))).toBeDefined();
+    expect(() => read(alices[0], contextFor("alice"))).toThrow();
   });
 
-  it("is for who got it, at the same address, for a while, and not without bound", () => {
+  it("can be read only by its caller with the same view, for a limited time and up to a size limit", () => {
     const { fit, read, linkOf } = setUp({ keepMs: 1_000, maxStoredBytes: 50_000 });
     const keep = (): string => linkOf(fit({ content: [{ type: "text", text: LONG }] }));
-    const onCancel = (uri: string, context?: RequestContext): void =>
+    const expectNotFound = (uri: string, context?: RequestContext): void =>
       expect(() => read(uri, context)).toThrow(
         expect.objectContaining({ code: "RESOURCE_NOT_FOUND" }) as Error,
       );
     const first = keep();
-    onCancel(first, visitor("bob"));
-    onCancel(first, visitor("alice", "server one"));
-    onCancel("portolan://results/unknown");
-    onCancel("portolan://results/");
-    onCancel("portolan://results/__proto__");
+    expectNotFound(first, contextFor("bob"));
+    expectNotFound(first, contextFor("alice", "server one"));
+    expectNotFound("portolan://results/unknown");
+    expectNotFound("portolan://results/");
+    expectNotFound("portolan://results/__proto__");
     const [second, third] = [keep(), keep()];
-    onCancel(first);
+    expectNotFound(first);
     expect([read(second), read(third)]).not.toContain(undefined);
     vi.advanceTimersByTime(1_001);
-    onCancel(third);
+    expectNotFound(third);
   });
 });

@@ -11,13 +11,13 @@ const toList = (names: Iterable<string>): JsonObject => ({
 const namesOf = (page: JsonObject): string[] => (page.tools as { name: string }[]).map(({ name }) => name);
 const name = fc.string({ unit: "binary", minLength: 1, maxLength: 8 });
 
-describe("pages", () => {
-  it("of a short list are the list itself", () => {
+describe("pages of a list", () => {
+  it("are the list itself if it is short", () => {
     const whole = toList(["a", "b"]);
     expect(pageOf("tools/list", whole, undefined, 2)).toBe(whole);
   });
 
-  it("give everything once and in order, and lose nothing that was there all the time", () => {
+  it("return each item once and in order, and omit no item that existed all the time", () => {
     fc.assert(
       fc.property(
         fc.uniqueArray(name, { maxLength: 40 }),
@@ -34,7 +34,7 @@ describe("pages", () => {
             expect(page.ttlMs).toBe(5);
             seen.push(...namesOf(page));
             cursor = page.nextCursor;
-            // The list is another one by the time that the next page is asked for.
+            // The list changes before the next page is requested.
             const [added, removed] = changes[n] ?? [[], undefined];
             const gone = removed === undefined ? undefined : before[removed];
             now = new Set([...now, ...added].filter((one) => one !== gone));
@@ -47,7 +47,7 @@ describe("pages", () => {
     );
   });
 
-  it("are refused for a cursor that is not theirs", () => {
+  it("are refused for an invalid cursor", () => {
     const whole = toList(["a", "b", "c"]);
     const { nextCursor } = pageOf("tools/list", whole, undefined, 1);
     const prompts = { prompts: [{ name: "a" }, { name: "b" }] };
@@ -67,7 +67,7 @@ describe("a modern result", () => {
     JSON.parse(modernText(method, result, frame));
   const meta = { "io.modelcontextprotocol/serverInfo": { name: "n", version: "1" } };
 
-  it("says what it lacks, and keeps what it says", () => {
+  it("gets the required fields that are missing, and keeps its own fields", () => {
     expect(written("tools/call", {})).toEqual({ resultType: "complete", _meta: meta });
     expect(written("tools/call", { content: [], "x-y": 1 })).toEqual({
       resultType: "complete",

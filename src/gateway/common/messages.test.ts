@@ -1,4 +1,4 @@
-// JSON-RPC errors of the gateway: the fields that a client needs to decide about another call.
+// JSON-RPC errors of the gateway: the fields from which a client decides whether it repeats the call.
 
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
@@ -19,12 +19,12 @@ test("an error names the tool of the call, and says that the call did not run", 
   });
 });
 
-test("an error that the server returned has no other data", () => {
+test("an error that the server returned keeps its code and data", () => {
   const error = new PortolanError("RPC_ERROR", "no", { data: { rpcCode: -32000, rpcData: { a: 1 } } });
   expect(toRpcError(error, false, request)).toEqual({ code: -32000, message: "no", data: { a: 1 } });
 });
 
-test("a named caller gets no command of the operator", () => {
+test("a named caller gets no hints with commands for the operator", () => {
   const hint = "Grant it with: portolan grant files -w /home/ann/portolan.yaml --read /data";
   const hintFor = (error: PortolanError, caller: string): unknown =>
     (toRpcError(error, true, request, caller).data as { hint: string }).hint;

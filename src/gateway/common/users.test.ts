@@ -1,4 +1,4 @@
-// Callers as users: who has own logins, and whose connections end first.
+// Callers as users: which callers have their own logins, and which connections end first.
 
 import { expect, test } from "vitest";
 import { Secret } from "../../secrets/index.ts";
@@ -11,7 +11,7 @@ const caller = (name: string, more: Partial<AuthenticatedCaller> = {}): Authenti
   ...more,
 });
 
-test("the owner and callers that cannot be told apart have no logins of their own", () => {
+test("the owner and callers without an identity have no logins of their own", () => {
   const users = new GatewayUsers(10);
   expect(users.of(caller("local"), true)).toEqual({ kind: "owner" });
   expect(users.of(caller("stdio"), true)).toEqual({ kind: "owner" });
@@ -20,11 +20,11 @@ test("the owner and callers that cannot be told apart have no logins of their ow
   expect(users.of(caller("alice"), true)).toMatchObject({ kind: "user", user: { id: "alice" } });
 });
 
-test("tokens with other scopes are another key of the same person; the last token counts", () => {
+test("tokens with other scopes give the same user another key, and the latest token is used", () => {
   const users = new GatewayUsers(10);
   const of = (scopes: string[], token: string) => {
     const found = users.of(caller("ann", { scopes, subject: new Secret(token) }), true);
-    if (found.kind !== "user") throw new Error("she is no user");
+    if (found.kind !== "user") throw new Error("the caller is not a user");
     return found.user;
   };
   const [narrow, wide] = [of(["read"], "1"), of(["write", "read"], "2")];
@@ -35,7 +35,7 @@ test("tokens with other scopes are another key of the same person; the last toke
   expect(narrow.subjectToken()?.reveal()).toBe("1");
 });
 
-test("who was away for the longest time is first to go, unless a client listens", () => {
+test("takeOld removes the users that were inactive longest, except users with a listening client", () => {
   const users = new GatewayUsers(2);
   for (const name of ["a", "b", "c", "d"]) users.of(caller(name), true);
   users.of(caller("a"), true);

@@ -4,7 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
 import { EventWriter } from "./event-writer.ts";
 
-/** Two clients of a real server: what each has read, and the way to write to it. */
+/** Two clients of a real server, each with its socket and the writer of its response. */
 async function setUp(maxWaitingBytes: number) {
   const server = createServer();
   server.listen(0, "127.0.0.1");
@@ -25,7 +25,7 @@ async function setUp(maxWaitingBytes: number) {
   return { reading: await open(), stalled: await open() };
 }
 
-it("F36: drops a client that does not read at the limit, and no other", async () => {
+it("disconnects a client that stops reading at the limit, and no other client", async () => {
   const limit = 256 * 1024;
   const { reading, stalled } = await setUp(limit);
   stalled.socket.pause();
@@ -50,7 +50,7 @@ it("F36: drops a client that does not read at the limit, and no other", async ()
   expect(stalled.response.destroyed).toBe(true);
 });
 
-it("writes events with their ids and names, and nothing after the end", async () => {
+it("writes events with ids and names, and no event after the end", async () => {
   const { reading } = await setUp(1_000_000);
   let text = "";
   reading.socket.setEncoding("utf8").on("data", (chunk: string) => (text += chunk));

@@ -5,7 +5,7 @@ import type { HttpRequest, HttpResponse } from "./responses.ts";
 
 const URL_OF_MCP = "http://localhost:1234/tools/mcp?a=1";
 
-test("a request has the method, path, host and headers that a Node request has", async () => {
+test("the handler gets method, path, host and headers like from a Node request", async () => {
   let seen: HttpRequest | undefined;
   const request = new Request(URL_OF_MCP, { method: "POST", body: "{}", headers: { "X-Own": "1" } });
   const response = await serveFetch(request, (incoming, outgoing) => {
@@ -20,7 +20,7 @@ test("a request has the method, path, host and headers that a Node request has",
   expect(Object.fromEntries(response.headers)).toEqual({ "x-early": "2", "x-late": "3" });
 });
 
-test("the response begins with the headers, and its body follows in parts", async () => {
+test("the response starts with the headers, and its body is streamed", async () => {
   let outgoing: HttpResponse | undefined;
   const response = await serveFetch(new Request(URL_OF_MCP), (_incoming, given) => {
     outgoing = given;
@@ -35,7 +35,7 @@ test("the response begins with the headers, and its body follows in parts", asyn
   expect((await reader.read()).done).toBe(true);
 });
 
-test("a client that does not read stops the writer, and reading continues it", async () => {
+test("a client that stops reading pauses the writer, and reading resumes it", async () => {
   const chunk = Buffer.alloc(8 * 1024, "x");
   let outgoing: HttpResponse | undefined;
   const response = await serveFetch(new Request(URL_OF_MCP), (_incoming, given) => {
@@ -82,7 +82,7 @@ test("the body of a request is read only as far as the handler reads", async () 
   expect(pulled).toBeLessThan(10);
 });
 
-test("a client that goes away closes the response: before it begins, and in the middle", async () => {
+test("a client that disconnects closes the response, before its start and during the body", async () => {
   const abort = new AbortController();
   let outgoing: HttpResponse | undefined;
   const pending = serveFetch(new Request(URL_OF_MCP, { signal: abort.signal }), (_incoming, given) => {
@@ -103,7 +103,7 @@ test("a client that goes away closes the response: before it begins, and in the 
   await over;
 });
 
-test("a response that the gateway drops is an error for the client", async () => {
+test("a response that the gateway destroys is an error for the client", async () => {
   const never = serveFetch(new Request(URL_OF_MCP), (_incoming, outgoing) => void outgoing.destroy());
   await expect(never).rejects.toThrow("the connection was closed");
   const response = await serveFetch(new Request(URL_OF_MCP), (_incoming, outgoing) => {

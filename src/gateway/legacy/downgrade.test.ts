@@ -1,12 +1,12 @@
 import { expect, it } from "vitest";
 import { forLegacy } from "./downgrade.ts";
 
-it("leaves alone what legacy clients can take", () => {
+it("forLegacy returns results unchanged that legacy clients support", () => {
   for (const result of [{ content: [] }, { content: [], structuredContent: { a: 1 } }, { contents: [] }])
     expect(forLegacy("tools/call", result)).toBe(result);
 });
 
-it("says structured content that is no object as text, unless it was said already", () => {
+it("forLegacy turns structured content that is not an object into text, unless the text exists", () => {
   expect(forLegacy("tools/call", { structuredContent: [1, 2], "x-y": 1 })).toEqual({
     content: [{ type: "text", text: "[1,2]" }],
     "x-y": 1,
@@ -20,7 +20,7 @@ it("says structured content that is no object as text, unless it was said alread
   });
 });
 
-it("leaves out schemas of output that are not of objects, once per list", () => {
+it("forLegacy removes output schemas that are not of type object, and caches the list", () => {
   const fine = { name: "a", inputSchema: {}, outputSchema: { type: "object" } };
   const plain = { tools: [fine, { name: "b", inputSchema: {} }] };
   expect(forLegacy("tools/list", plain)).toBe(plain);

@@ -5,7 +5,7 @@ import type { Exchange } from "../http/reply.ts";
 import { LegacyHttpReply } from "./http-reply.ts";
 import type { ResumableStream } from "./resumable-stream.ts";
 
-/** A reply whose connection has broken, and how often it was given up. */
+/** A reply whose connection broke, and counters of its cancellations. */
 function setUp() {
   const streams = new Map<string, ResumableStream>();
   const seen = { cancelled: 0, done: 0 };
@@ -35,7 +35,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("waits half a minute for a client that is away, and then gives its call up, once", () => {
+it("waits 30 seconds for a disconnected client, and then cancels its call once", () => {
   const { streams, seen, reply } = setUp();
   vi.advanceTimersByTime(29_999);
   expect(seen).toEqual({ cancelled: 0, done: 0 });
@@ -47,7 +47,7 @@ it("waits half a minute for a client that is away, and then gives its call up, o
   expect(seen).toEqual({ cancelled: 1, done: 1 });
 });
 
-it("waits for ever for one that came back, and not for one that leaves again", () => {
+it("does not cancel the call of a reconnected client until it disconnects again", () => {
   const { streams, seen, connection, writer } = setUp();
   vi.advanceTimersByTime(20_000);
   streams.get("1")?.attach(writer);
@@ -58,7 +58,7 @@ it("waits for ever for one that came back, and not for one that leaves again", (
   expect(seen).toEqual({ cancelled: 1, done: 1 });
 });
 
-it("keeps the answer for a client that is away, for as long", () => {
+it("keeps the response for a disconnected client for 30 seconds", () => {
   const { streams, seen, reply } = setUp();
   reply.end("the answer");
   expect(seen).toEqual({ cancelled: 0, done: 1 });

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { EventWriter } from "../http/event-writer.ts";
 import { ResumableStream, readEventId } from "./resumable-stream.ts";
 
-/** Stands for a connection: what was written to it, until it breaks. */
+/** A fake connection that records the written events until it breaks. */
 function connection(): {
   writer: EventWriter;
   events: [string, string][];
@@ -25,7 +25,7 @@ function connection(): {
   return { writer, events, break: () => (closed = true), ended: () => ended };
 }
 
-it("goes on where it was, on another connection", () => {
+it("the stream continues on another connection after the last received event", () => {
   const stream = new ResumableStream("7");
   const first = connection();
   stream.attach(first.writer);
@@ -61,7 +61,7 @@ it("goes on where it was, on another connection", () => {
   }
 });
 
-it("has one connection: the older is ended by the newer", () => {
+it("a new connection of the stream ends the earlier connection", () => {
   const stream = new ResumableStream("0");
   const [first, second] = [connection(), connection()];
   stream.attach(first.writer);
@@ -71,7 +71,7 @@ it("has one connection: the older is ended by the newer", () => {
   expect([first.events, second.events.length]).toEqual([[], 1]);
 });
 
-it("keeps no more than its limit, and no notification twice that no client has received", () => {
+it("the stream keeps a limited number of events and bytes", () => {
   const stream = new ResumableStream("0");
   for (let n = 0; n < 10; n += 1) stream.push("changed");
   for (let n = 0; n < 1_000; n += 1) stream.push(`news ${n}`);
@@ -84,18 +84,18 @@ it("keeps no more than its limit, and no notification twice that no client has r
   const after = connection();
   large.attach(after.writer);
   expect(after.events.length).toBeLessThan(30);
-  // The last is always kept, however large: it may be the answer.
+  // The last event is always kept, however large, because it may be the response.
   expect(after.events.at(-1)?.[1]).toMatch(/^99 x/);
   large.push("y".repeat(10_000_000));
   expect(after.events.at(-1)?.[1]).toHaveLength(10_000_000);
 });
 
-it("reads the ids that it wrote, and no others", () => {
+it("readEventId reads only event ids of the stream", () => {
   expect(readEventId("7_3")).toEqual({ stream: "7", seq: 3 });
   for (const id of ["", "_", "_1", "7", "7_x", "7_1.5"]) expect(readEventId(id)).toBeUndefined();
 });
 
-it("sends an unreceived notification once, and the messages of a call as often as they were sent", () => {
+it("with dropsDuplicates, an unreceived notification is sent once; messages of a call are all sent", () => {
   const texts = (stream: ResumableStream): string[] => {
     stream.push("same");
     stream.push("same");

@@ -1,4 +1,4 @@
-// Parts of the login pages: cookies that cannot be forged, links that end, authorizations that belong to one browser, pages without injection.
+// Parts of the login pages: signed cookies, expiring links, authorizations of one browser, escaped pages.
 
 import fc from "fast-check";
 import { afterEach, describe, expect, test, vi } from "vitest";
@@ -10,12 +10,12 @@ import { PendingAuthorizations } from "./pending-authorizations.ts";
 
 afterEach(() => vi.useRealTimers());
 
-describe("cookies", () => {
+describe("login cookies", () => {
   const key = Buffer.alloc(32, 1);
   const site = new URL("https://tools.example.com/gateway");
   const sent = (header: string): string => header.split(";", 1)[0] ?? "";
 
-  test("prove the caller for some hours, to the gateway that signed them", () => {
+  test("identify the caller for eight hours, only to the gateway that signed them", () => {
     let now = 1_000;
     const cookies = new LoginCookies(key, site, () => now);
     const header = cookies.forCaller("oauth:https://id.example.com|ann; x");
@@ -36,7 +36,7 @@ describe("cookies", () => {
     );
   });
 
-  test("any other text proves nothing", () => {
+  test("are not valid with any other text", () => {
     const cookies = new LoginCookies(key, site);
     fc.assert(
       fc.property(fc.string(), (text) => {
@@ -47,11 +47,11 @@ describe("cookies", () => {
   });
 });
 
-describe("links", () => {
+describe("login links", () => {
   const wanted = (server: string) => ({ server, logIn: async () => {} });
   const toUrl = (id: string): string => `https://x/login/${id}`;
 
-  test("a caller gets one link for each server, and other callers other ones", () => {
+  test("are one per caller and server", () => {
     const links = new LoginLinks();
     const first = links.make("alice", wanted("notes"), toUrl);
     expect(links.make("alice", wanted("notes"), toUrl).url).toBe(first.url);
@@ -60,7 +60,7 @@ describe("links", () => {
     links.close();
   });
 
-  test("end after their time, and when a caller has too many", async () => {
+  test("expire after their time, or if a caller has too many", async () => {
     vi.useFakeTimers();
     const links = new LoginLinks(1_000);
     const { id, done } = links.make("alice", wanted("notes"), toUrl);
@@ -74,7 +74,7 @@ describe("links", () => {
   });
 });
 
-test("an authorization is finished once, by the browser that began it", async () => {
+test("an authorization can be completed once, only by the browser that started it", async () => {
   const links = new LoginLinks();
   const { id } = links.make("alice", { server: "notes", logIn: async () => {} }, String);
   const link = links.find(id);
@@ -101,7 +101,7 @@ test("an authorization is finished once, by the browser that began it", async ()
   links.close();
 });
 
-test("names in pages are text", () => {
+test("names in pages are escaped", () => {
   const evil = '"><script>alert(1)</script>';
   const options = { server: evil, caller: evil, action: evil, issuer: evil, problem: evil };
   const pages = (["proved", "token", "issuer", "both"] as const).map((proof) =>

@@ -20,14 +20,14 @@ async function begin(pending: PendingAuthorizations): Promise<() => Promise<unkn
 
 const hint = "Repeat the call to get another link.";
 
-test("a login that takes too long says that it timed out", async () => {
+test("a login that takes too long fails with TIMEOUT", async () => {
   vi.useFakeTimers();
   const ended = await begin(new PendingAuthorizations());
   await vi.advanceTimersByTimeAsync(11 * 60_000);
   expect(await ended()).toMatchObject({ code: "TIMEOUT", message: "the login at files timed out", hint });
 });
 
-test("a gateway that stops cancels its logins, and says so", async () => {
+test("a gateway that stops cancels its logins with an error that says so", async () => {
   const pending = new PendingAuthorizations();
   const ended = await begin(pending);
   pending.close();

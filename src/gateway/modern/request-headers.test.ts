@@ -36,7 +36,7 @@ function check(method: string, params: JsonObject, headers: Record<string, strin
   }
 }
 
-describe("a header", () => {
+describe("checkHeaders", () => {
   it.each<[string, JsonObject, Record<string, string>]>([
     ["tools/list", {}, {}],
     ["tools/list", {}, { "mcp-name": "anything" }],
@@ -57,7 +57,7 @@ describe("a header", () => {
       { "mcp-name": "t", "mcp-param-region": base64("dé") },
     ],
     ["tools/call", { name: "t", arguments: { region: null } }, { "mcp-name": "t" }],
-  ])("says the same as the body: %s %j", (method, params, headers) => {
+  ])("accepts headers that match the body: %s %j", (method, params, headers) => {
     expect(check(method, params, headers)).toBe("fine");
   });
 
@@ -105,7 +105,7 @@ describe("a header", () => {
       { "mcp-name": "t", "mcp-param-dry": "false" },
       /Dry/,
     ],
-  ])("that says something else is refused: %s %j", (method, params, headers, message) => {
+  ])("refuses headers that differ from the body: %s %j", (method, params, headers, message) => {
     expect(check(method, params, headers)).toMatch(message);
   });
 });

@@ -41,7 +41,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-it("gives a call back once, to the same request with whatever answers", () => {
+it("take() returns a suspended call once, to the same request with any answers", () => {
   const suspended = setUp();
   const call = new Waiting();
   const state = suspended.suspend(call, {
@@ -69,13 +69,13 @@ it("gives a call back once, to the same request with whatever answers", () => {
   expect(call.expired).toBeUndefined();
 });
 
-describe("a state is refused", () => {
+describe("take() refuses a request state", () => {
   it.each<[string, Partial<CallBinding>]>([
     ["of another caller", { caller: "bob" }],
-    ["at another address", { view: "server one" }],
+    ["at another endpoint", { view: "server one" }],
     ["for another method", { method: "prompts/get" }],
-    ["for other params", { params: { name: "u" } }],
-    ["for more params", { params: { name: "t", arguments: {} } }],
+    ["with other params", { params: { name: "u" } }],
+    ["with more params", { params: { name: "t", arguments: {} } }],
   ])("%s", (_what, other) => {
     const suspended = setUp();
     const state = suspended.suspend(new Waiting(), BOUND);
@@ -83,7 +83,7 @@ describe("a state is refused", () => {
     expect(suspended.size).toBe(1);
   });
 
-  it("when anything in it was changed, whatever it says", () => {
+  it("that was changed", () => {
     const suspended = setUp();
     const state = suspended.suspend(new Waiting(), BOUND);
     fc.assert(
@@ -105,7 +105,7 @@ describe("a state is refused", () => {
     expect(suspended.size).toBe(1);
   });
 
-  it("as expired when it is, and as gone after a restart, but not as forged", () => {
+  it("as expired, as ended after a restart, or as forged", () => {
     const suspended = setUp();
     const call = new Waiting();
     const state = suspended.suspend(call, BOUND);
@@ -121,7 +121,7 @@ describe("a state is refused", () => {
   });
 });
 
-it("makes room: the oldest of the caller goes first, then the oldest of all", () => {
+it("at the limit, the oldest call of the caller expires, then the oldest of all callers", () => {
   const suspended = setUp({ maxPerCaller: 2, maxTotal: 3 });
   const suspend = (caller: string): Waiting => {
     const call = new Waiting();
@@ -145,7 +145,7 @@ it("makes room: the oldest of the caller goes first, then the oldest of all", ()
   expect([second.expired, third.expired, suspended.size]).toEqual(["the end", "the end", 0]);
 });
 
-it("makes room among the caller's own calls when their params take too much", () => {
+it("at the byte limit, the oldest calls of the same caller expire", () => {
   const suspended = setUp({ maxBytesPerCaller: 5_000 });
   const large = { ...BOUND, params: { name: "t", text: "x".repeat(1_000) } };
   const other = new Waiting();

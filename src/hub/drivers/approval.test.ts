@@ -7,7 +7,7 @@ import { approveByElicitation } from "./approval.ts";
 
 const SECRET = 'a "secret" canary';
 
-async function asked(input: ApprovalRequest["input"], more: object = {}): Promise<string> {
+async function approvalMessage(input: ApprovalRequest["input"], more: object = {}): Promise<string> {
   const redactor = createRedactor();
   redactor.add(new Secret(SECRET));
   const requests: ServerRequest[] = [];
@@ -29,8 +29,8 @@ async function asked(input: ApprovalRequest["input"], more: object = {}): Promis
   return String(requests[0]?.params?.message);
 }
 
-test("the approval shows the call on one line, without secrets", async () => {
-  const message = await asked({ path: `/a\n\u202e${SECRET}`, key: SECRET });
+test("the approval request shows the call on one line, without secrets", async () => {
+  const message = await approvalMessage({ path: `/a\n\u202e${SECRET}`, key: SECRET });
   expect(message).toContain("The call changes workspace:files.");
   expect(message).toContain('"path":"/a');
   expect(message).toContain("[redacted]");
@@ -38,18 +38,18 @@ test("the approval shows the call on one line, without secrets", async () => {
   expect(message).not.toMatch(/[\n\u202e]/);
 });
 
-test("what is long is cut, and said to be", async () => {
-  const message = await asked({ text: "x".repeat(5_000) });
+test("the approval request truncates long arguments, and says how many characters are missing", async () => {
+  const message = await approvalMessage({ text: "x".repeat(5_000) });
   expect(message.length).toBeLessThan(1_300);
   expect(message).toContain("more characters)");
 });
 
-test("what it changes is not said twice", async () => {
-  const message = await asked({}, { reason: "del changes workspace:files" });
+test("the approval request names a changed resource only once", async () => {
+  const message = await approvalMessage({}, { reason: "del changes workspace:files" });
   expect(message.match(/workspace:files/g)).toHaveLength(1);
 });
 
-test("arguments that cannot be shown are not approved", async () => {
+test("a call whose arguments cannot be shown is refused", async () => {
   const circle: Record<string, unknown> = {};
   circle.self = circle;
   const ask = async (): Promise<object> => ({ action: "accept", content: { allow: true } });

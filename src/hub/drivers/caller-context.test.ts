@@ -22,7 +22,7 @@ const call = (caller?: Caller, meta?: JsonObject, name = "fs-read") =>
     caller,
   });
 
-test("the account is the user; the user that runs the gateway is local", () => {
+test('the account of the caller is the user id, and the user of the gateway is "local"', () => {
   expect(call(by({ account: "ann" }))).toEqual({ userId: "ann" });
   expect(call(by({ account: "local" }))).toEqual({ userId: "local" });
   expect(call(by({ account: "stdio" }))).toEqual({ userId: "local" });
@@ -31,7 +31,7 @@ test("the account is the user; the user that runs the gateway is local", () => {
   expect(call(by({ account: "ann" }))).toBe(call(by({ account: "ann" })));
 });
 
-test("scopes are roles and capabilities, where they say so", () => {
+test('scopes with the prefix "role:" are roles, and scopes with the prefix "cap://" are capabilities', () => {
   const scopes = ["role:admin", "cap://billing/read", "tools:call", "role:", "cap://", "xrole:a"];
   expect(call(by({ account: "ann", scopes }))).toEqual({
     userId: "ann",
@@ -41,7 +41,7 @@ test("scopes are roles and capabilities, where they say so", () => {
   expect(call(by({ account: "ann", scopes: ["tools:call"] }))).toEqual({ userId: "ann" });
 });
 
-test("a client may restrict its call, and nothing else", () => {
+test("a client may pin a driver, a region and context values, but not set its user or roles", () => {
   const meta = {
     "portolan/pinnedProvider": "a-mcp",
     "portolan/regionConstraint": "eu",

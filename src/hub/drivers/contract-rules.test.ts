@@ -34,7 +34,7 @@ test.each([
   "./tools/fs-read/TOOL.md",
   "../../tools/fs-read",
   "../../tools/fs-read/TOOL.md",
-])("paths of a contract that is meant by %s are checked under the names that the server knows", (tool) => {
+])("a binding to %s adds the path arguments of the contract, under the server's names", (tool) => {
   const bound = binding({
     tool,
     mapping: { path: "file", at: { from: "$.more.at" } },
@@ -50,7 +50,7 @@ test.each([
   expect(new Set(pathArguments?.read_file)).toEqual(new Set(["own", "filename", "at", "also"]));
 });
 
-test("a contract has its own tags, those that all its drivers have, and perhaps those of some", () => {
+test("a contract has its own tags and the tags of all its drivers; tags of some drivers are possible tags", () => {
   const one = driver({ origin, tags: ["safe", "one"], policyTags: ["eu"] });
   const two = driver({
     id: "two-mcp",

@@ -1,4 +1,4 @@
-// Where a driver's own requests may go. Nothing here leaves this computer.
+// Hosts that the login requests of a driver may reach. The tests send no request to another computer.
 
 import { once } from "node:events";
 import { createServer } from "node:http";
@@ -36,7 +36,7 @@ test.each([
   ["http://8.8.8.8/", "this computer only", "Use an https address."],
   ["https://user:secret@8.8.8.8/", "a password", "Leave the user name"],
   ["ftp://8.8.8.8/", "not https", "Use an https address."],
-])("%s is not requested", async (url, reason, hint) => {
+])("refuses a request to %s", async (url, reason, hint) => {
   const error = await send(url).catch((thrown: unknown) => thrown);
   expect(error).toMatchObject({
     code: "SANDBOX_DENIED",
@@ -46,7 +46,7 @@ test.each([
   expect(String(error)).not.toContain("secret@");
 });
 
-test("hosts of the network list and the driver's own server are requested", async () => {
+test("sends requests to hosts of the network list and to the driver's own server", async () => {
   const { port, seen } = await serve();
   const base = `http://127.0.0.1:${port}`;
   const listed = driver({ launch: { sandbox: { network: [`127.0.0.1:${port}`] } } });
@@ -57,7 +57,7 @@ test("hosts of the network list and the driver's own server are requested", asyn
   expect(seen).toEqual(["GET /a -", "POST /b 0", "GET /c -"]);
 });
 
-test("a redirect is an answer, and a body is not waited for", async () => {
+test("returns a redirect as the response, and does not wait for the body", async () => {
   const { port } = await serve();
   const listed = driver({ launch: { sandbox: { network: [`127.0.0.1:${port}`] } } });
   expect(await send(`http://127.0.0.1:${port}/away`, listed)).toEqual({ status: 302 });

@@ -1,4 +1,4 @@
-// The error that a login page redirects back with.
+// The error parameters with which a login page redirects back.
 
 import { expect, test } from "vitest";
 import { get } from "node:http";
@@ -8,7 +8,7 @@ import { showLogin } from "./login-page.ts";
 test.each([
   ["error_description=Try+later", "Try later"],
   ["error_description=", "server_error"],
-])("an error of the login page, with %s", async (query, shown) => {
+])("showLogin fails with the error text of the login page: %s", async (query, shown) => {
   const person = {
     terminal: false,
     say: () => {},

@@ -1,4 +1,4 @@
-// The error of a lost server, as its health shows it to an operator.
+// The error of a failed server in its health report.
 
 import { expect, test } from "vitest";
 import { CALL_TIMEOUT_HINT, PortolanError } from "../../errors/index.ts";
@@ -27,7 +27,7 @@ function memberWith(
 
 const CRASH = new PortolanError("SERVER_CRASHED", "files ended with exit code 1", { data: { exitCode: 1 } });
 
-test("a crash has the last line of stderr, the next try and the command that shows the output", () => {
+test("the error of a crash names the last stderr line, the next restart and the command for the output", () => {
   const unavailable = new PortolanError("SERVER_UNAVAILABLE", "files is not running", {
     data: { retryAfterMs: 7_200 },
   });
@@ -40,13 +40,13 @@ test("a crash has the last line of stderr, the next try and the command that sho
   );
 });
 
-test("a process that was stopped because it did not answer has no line of stderr as its reason", () => {
+test("the error of a process that was stopped after timeouts contains no stderr line", () => {
   const message = "Portolan stopped files: 3 requests in a row timed out";
   const silent = new PortolanError("SERVER_CRASHED", message, { data: { timeouts: 3 } });
   expect(healthOf(memberWith("reconnecting", silent)).error?.message).toBe(message);
 });
 
-test("a ping without an answer names the command that restarts the server, and no limit of calls", () => {
+test("the hint after an unanswered ping names the restart command, not the call timeout", () => {
   const late = new PortolanError("TIMEOUT", "files did not answer", { hint: CALL_TIMEOUT_HINT });
   const member = { ...memberWith("ready", late), probeError: late } as Member;
   expect(healthOf(member).error?.hint).toBe(
@@ -54,18 +54,18 @@ test("a ping without an answer names the command that restarts the server, and n
   );
 });
 
-test("a field without a value is absent", () => {
+test("the health report omits fields without a value", () => {
   const health = healthOf(memberWith("failed", CRASH));
   expect(Object.entries(health).filter(([, value]) => value === undefined)).toEqual([]);
 });
 
-test("a program gets the place of the output, not a command", () => {
+test("inside a program, the hint names the field with the output instead of a command", () => {
   expect(healthOf(memberWith("reconnecting", CRASH, undefined, true)).error?.hint).toBe(
     "Portolan is starting the server again. See the output of the server: the field stderr in workspace.health()",
   );
 });
 
-test("hints about the server itself stay", () => {
+test("the hint keeps the hint of the original error", () => {
   const denied = new PortolanError("SERVER_CRASHED", "files ended", {
     hint: `${CRASH.hint} The sandbox hides /data.`,
   });

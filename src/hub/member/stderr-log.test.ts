@@ -1,4 +1,4 @@
-// The stderr log of a server: whole lines, redacted, bounded.
+// The stderr log of a server: it keeps a limited number of whole, redacted lines.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -13,7 +13,7 @@ function redactor() {
 }
 const texts = (log: StderrLog, count = 5_000): string[] => log.tail(count).map(({ text }) => text);
 
-test("lines arrive whole, however they were written; the last one at the end of the process", () => {
+test("the log has whole lines from any chunks, and the unfinished last line when the process ends", () => {
   const log = new StderrLog(redactor());
   for (const part of ["a", "b\nc", "d\r\n", "e"]) log.write(part);
   expect(texts(log)).toEqual(["ab", "cd"]);
@@ -23,7 +23,7 @@ test("lines arrive whole, however they were written; the last one at the end of 
   expect(texts(log, 0)).toEqual([]);
 });
 
-test("a secret is redacted, however it is divided, also in a very long line", () => {
+test("a secret is redacted for any chunk sizes, also in a very long line", () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 40_000 }), fc.integer({ min: 1, max: 20_000 }), (before, step) => {
       const log = new StderrLog(redactor());
@@ -38,7 +38,7 @@ test("a secret is redacted, however it is divided, also in a very long line", ()
   );
 });
 
-test("the memory is bounded by lines and by characters", () => {
+test("the log keeps a limited number of lines and characters", () => {
   const log = new StderrLog(redactor());
   for (let line = 0; line < 10_000; line += 1) log.write(`${line}\n`);
   expect(texts(log)).toHaveLength(2_000);
@@ -47,7 +47,7 @@ test("the memory is bounded by lines and by characters", () => {
   expect(texts(log).join("").length).toBeLessThanOrEqual(512 * 1024);
 });
 
-test("listeners get the lines of all servers until they leave", () => {
+test("a listener gets the lines of all servers until it is removed", () => {
   const logs = new StderrLogs(redactor());
   const seen: string[] = [];
   const off = logs.follow((server, { text }) => seen.push(`${server} ${text}`));

@@ -43,21 +43,24 @@ test.each<[PinMode | undefined, LockState, readonly HashedTool[] | undefined, st
   ["warn", BROKEN, CHANGED, "warn unreadable", false],
   ["off", PINNED, CHANGED, "off", false],
   ["off", BROKEN, CHANGED, "off", false],
-])("pins %s, lock %j, tools %j: %s", (mode, lock, tools, expected, withheld) => {
-  const state = comparePins("s", mode, lock, tools);
-  expect([state.mode, ...(state.obstacle === undefined ? [] : [state.obstacle.kind])].join(" ")).toBe(
-    expected,
-  );
-  expect(isWithheld(state, "a")).toBe(withheld);
-});
+])(
+  "comparePins with mode %s, lock file %j and tools %j returns %s",
+  (mode, lock, tools, expected, withheld) => {
+    const state = comparePins("s", mode, lock, tools);
+    expect([state.mode, ...(state.obstacle === undefined ? [] : [state.obstacle.kind])].join(" ")).toBe(
+      expected,
+    );
+    expect(isWithheld(state, "a")).toBe(withheld);
+  },
+);
 
-test("a tool that nobody listed, and names of the language itself, are withheld", () => {
+test("unlisted tools, and tools with names such as toString, are withheld", () => {
   const state = comparePins("s", undefined, PINNED, [...SAME, ["toString", "1"]]);
   expect(["a", "toString", "unknown"].map((name) => isWithheld(state, name))).toEqual([false, true, true]);
   expect(state.removed).toEqual(["gone"]);
 });
 
-test("a colon in the name of a tool does not cut the reason", () => {
+test("a colon in a tool name does not truncate the reason", () => {
   const state = comparePins("s", undefined, PINNED, [["a: b", "1"]]);
   expect(explainWithheld("s", "a: b", state).reason).toBe("nobody has approved this tool of s");
 });
@@ -65,7 +68,7 @@ test("a colon in the name of a tool does not cut the reason", () => {
 test.each([
   [{ problem: "EACCES" }, /^Make portolan\.lock a file that Portolan can read\.$/],
   [{ text: "{{" }, /^Restore portolan\.lock from version control, or resolve/],
-])("the error of a tool says how to repair a lock file with %j", async (lock, how) => {
+])("the error of a withheld tool says how to repair a lock file with %j", async (lock, how) => {
   const reported: (string | undefined)[] = [];
   const book = new PinBook({ report: ({ hint }) => void reported.push(hint) });
   await book.read({ file: "/w/portolan.lock", ...lock });
@@ -74,7 +77,7 @@ test.each([
   expect(reported[0]).toContain("Portolan withholds the tools of all servers, except of servers with pins:");
 });
 
-test("the error quotes a name for the shell", () => {
+test("the hint for a withheld tool quotes the tool name for the shell", () => {
   const state = comparePins("s", undefined, PINNED, [["it's", "1"]]);
   const { message, hint } = withheldError("s", "it's", state);
   expect(message).toBe(`Portolan withholds the tool "it's": nobody has approved this tool of s`);

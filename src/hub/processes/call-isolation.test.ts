@@ -32,8 +32,8 @@ interface Sent {
   sendRequest(): Promise<JsonObject | undefined>;
 }
 
-/** Lets everything happen that needs no time. */
-const turn = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
+/** Runs all pending work that needs no time. */
+const flush = (): Promise<unknown> => vi.advanceTimersByTimeAsync(0);
 const handler =
   (name: string): ServerRequestHandler =>
   async () => ({ name });
@@ -59,8 +59,8 @@ function setUp(options: Partial<CallIsolationOptions> = {}) {
           sent.set(String(call.params?.id), {
             call,
             process,
-            answer: async () => void (resolve({}), await turn()),
-            fail: async (code) => void (reject(new PortolanError(code, code)), await turn()),
+            answer: async () => void (resolve({}), await flush()),
+            fail: async (code) => void (reject(new PortolanError(code, code)), await flush()),
             sendRequest: () =>
               call.onServerRequest?.({
                 id: 1,
@@ -105,7 +105,7 @@ function setUp(options: Partial<CallIsolationOptions> = {}) {
       .request(main, { method: "tools/call", params: { name: tool, id }, caller, ...more })
       .then(() => ended.set(id, "answered"))
       .catch((error: PortolanError) => ended.set(id, `${error.code}: ${error.message}`));
-    await turn();
+    await flush();
     return at(id);
   };
   /** Teaches whether a tool sends requests. */
@@ -125,8 +125,8 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a call shares the main process", () => {
-  it("when neither it nor the others have a handler", async () => {
+describe("a call is sent to the main process", () => {
+  it("if no call has a handler for server requests", async () => {
     const { call } = setUp();
     expect([await call("1", "a"), await call("2", "a"), await call("3", "b")]).toEqual([
       "main",
@@ -135,7 +135,7 @@ describe("a call shares the main process", () => {
     ]);
   });
 
-  it("when its tool has sent no requests so far", async () => {
+  it("if its tool has sent no server requests so far", async () => {
     const { call, learn, isolation } = setUp();
     await learn("a", "never");
     for (let n = 0; n < 50; n += 1)
@@ -143,7 +143,7 @@ describe("a call shares the main process", () => {
     expect(isolation.dedicatedCount).toBe(0);
   });
 
-  it("when the same client answers for all of them", async () => {
+  it("if all calls there belong to the same client", async () => {
     const { call, learn } = setUp();
     await learn("a", "sends");
     const same = handler("x");
@@ -153,15 +153,15 @@ describe("a call shares the main process", () => {
     ]).toEqual(["main", "main"]);
   });
 
-  it("when nothing else is in flight there, also when its tool sends requests", async () => {
+  it("if no other call is in flight there, also if its tool sends server requests", async () => {
     const { call, learn } = setUp();
     await learn("a", "sends");
     expect(await call("1", "a", { onServerRequest: handler("x") })).toBe("main");
   });
 });
 
-describe("a call of which nothing is known", () => {
-  it("waits for the one before it, and is sent when that one caused no request", async () => {
+describe("a call of a tool with unknown behaviour", () => {
+  it("waits for the call before it, and is sent if that call caused no server request", async () => {
     const { call, sent, at } = setUp();
     await call("1", "a", { onServerRequest: handler("1") });
     expect(await call("2", "a", { onServerRequest: handler("2") })).toBeUndefined();
@@ -170,18 +170,18 @@ describe("a call of which nothing is known", () => {
     expect(await call("3", "a", { onServerRequest: handler("3") })).toBe("main");
   });
 
-  it("gets a dedicated process when the tool turns out to send requests", async () => {
+  it("gets a dedicated process if the tool then sends a server request", async () => {
     const { call, sent, at, isolation } = setUp();
     await call("1", "a", { onServerRequest: handler("1") });
     await call("2", "a", { onServerRequest: handler("2") });
     await call("3", "a");
     await sent("1").sendRequest();
-    await turn();
+    await flush();
     expect([at("2"), at("3"), isolation.dedicatedCount]).toEqual(["dedicated 1", "dedicated 2", 2]);
     expect(await sent("2").sendRequest()).toEqual({ name: "2" });
   });
 
-  it("joins the others after a second", async () => {
+  it("is sent to the main process after one second of waiting", async () => {
     const { call, at, isolation } = setUp();
     await call("1", "a", { onServerRequest: handler("1") });
     await call("2", "b", { onServerRequest: handler("2") });
@@ -191,7 +191,7 @@ describe("a call of which nothing is known", () => {
     expect([at("2"), isolation.dedicatedCount]).toEqual(["main", 0]);
   });
 
-  it("stays unknown when it was lost", async () => {
+  it("stays unknown if its process crashed", async () => {
     const { call, sent } = setUp();
     await call("2", "a", { onServerRequest: handler("2") });
     await sent("2").fail("SERVER_CRASHED");
@@ -199,7 +199,7 @@ describe("a call of which nothing is known", () => {
     expect(await call("4", "a", { onServerRequest: handler("4") })).toBeUndefined();
   });
 
-  it("shares it after a response without a request, also without a handler", async () => {
+  it("shares the main process after a response without a server request", async () => {
     const { call, sent } = setUp();
     await call("1", "a");
     await sent("1").answer();
@@ -207,7 +207,7 @@ describe("a call of which nothing is known", () => {
     expect(await call("3", "a", { onServerRequest: handler("3") })).toBe("main");
   });
 
-  it("gets a dedicated process beside a tool that is known to send requests", async () => {
+  it("gets a dedicated process beside a tool that sends server requests", async () => {
     const { call, at, sent, isolation } = setUp();
     await call("1", "sender", { onServerRequest: handler("1") });
     await sent("1").sendRequest();
@@ -217,7 +217,7 @@ describe("a call of which nothing is known", () => {
   });
 
   it.each(["unknown", "never"])(
-    "and was %s is kept apart when a server request might have been its own",
+    "gets a dedicated process if a server request might have been its own (before: %s)",
     async (was) => {
       const { call, learn, sent, at, stats } = setUp();
       if (was === "never") await learn("a", "never");
@@ -228,7 +228,7 @@ describe("a call of which nothing is known", () => {
       stats.ambiguous += 1;
       await sent("1").answer();
       expect(await call("3", "a", { onServerRequest: handler("3") })).toBe("dedicated 1");
-      // Alone on its process it was not asked.
+      // Alone in its process, the tool sent no server request.
       await sent("3").fail("RPC_ERROR");
       expect(await call("4", "a", { onServerRequest: handler("4") })).toBe("main");
     },
@@ -236,7 +236,7 @@ describe("a call of which nothing is known", () => {
 });
 
 describe("a call that causes server requests", () => {
-  it("is kept apart for ever, also when it caused none at first or later", async () => {
+  it("never shares a process with other clients, even if the tool caused no server request before or after", async () => {
     const { call, learn, sent } = setUp();
     await learn("a", "never");
     await call("1", "a", { onServerRequest: handler("1") });
@@ -249,7 +249,7 @@ describe("a call that causes server requests", () => {
     expect(await call("4", "a", { onServerRequest: handler("4") })).toBe("dedicated 1");
   });
 
-  it("goes where no other client is; a call without requests need not", async () => {
+  it("gets a process without other clients; a call without server requests does not need one", async () => {
     const { call, learn } = setUp();
     await learn("a", "sends");
     await learn("q", "never");
@@ -259,7 +259,7 @@ describe("a call that causes server requests", () => {
     expect(await call("4", "a", { onServerRequest: handler("4"), client: "1" })).toBe("dedicated 2");
   });
 
-  it("waits in line when there are enough processes, first come first served", async () => {
+  it("waits in order of arrival if the maximum of processes is reached", async () => {
     const { call, learn, sent, at } = setUp({ maxDedicated: 1 });
     await learn("a", "sends");
     for (const id of ["1", "2", "3", "4"]) await call(id, "a", { onServerRequest: handler(id) });
@@ -269,7 +269,7 @@ describe("a call that causes server requests", () => {
     expect([at("3"), at("4")]).toEqual(["dedicated 1", "main"]);
   });
 
-  it("of one account leaves a process for another", async () => {
+  it("of another account gets a process even if one account uses the maximum", async () => {
     const { call, learn, at } = setUp({ maxDedicated: 1 });
     await learn("a", "sends");
     const of = (account: string, id: string): Partial<Call> => ({
@@ -283,7 +283,7 @@ describe("a call that causes server requests", () => {
     expect([at("3"), at("4")]).toEqual([undefined, "dedicated 2"]);
   });
 
-  it("without dedicated processes waits for the main process, whose other calls continue", async () => {
+  it("waits for the main process if dedicated processes are disabled, while other calls continue", async () => {
     const { call, learn, sent, at } = setUp({ maxDedicated: 0 });
     await learn("a", "sends");
     await learn("q", "never");
@@ -294,7 +294,7 @@ describe("a call that causes server requests", () => {
     expect(at("2")).toBe("main");
   });
 
-  it("is not kept from its place by calls that come later and could share one", async () => {
+  it("keeps its place before later calls that could share a process", async () => {
     const { call, learn, sent, at } = setUp({ maxDedicated: 1 });
     await learn("a", "sends");
     await call("1", "a", { onServerRequest: handler("1") });
@@ -307,8 +307,8 @@ describe("a call that causes server requests", () => {
   });
 });
 
-describe("waiting", () => {
-  it("ends with the call's signal, and with its time", async () => {
+describe("a waiting call", () => {
+  it("ends with its abort signal, its timeout, or the close of the server", async () => {
     const { call, learn, ended, sent, at, isolation } = setUp({ maxDedicated: 0 });
     await learn("a", "sends");
     const stop = new AbortController();
@@ -324,11 +324,11 @@ describe("waiting", () => {
     expect(at("4")).toBe("main");
     await call("5", "a", { onServerRequest: handler("5") });
     await isolation.close(new PortolanError("CONNECTION_CLOSED", "stopped"));
-    await turn();
+    await flush();
     expect(ended.get("5")).toBe("CONNECTION_CLOSED: stopped");
   });
 
-  it("falls back to the main process when no other can be opened, and says so once", async () => {
+  it("uses the main process if no dedicated process can be opened, and reports this once", async () => {
     let tries = 0;
     const { call, learn, sent, at, reports } = setUp({
       open: async () => {
@@ -351,7 +351,7 @@ describe("waiting", () => {
 });
 
 describe("a dedicated process", () => {
-  it("stops after a minute without calls, and by a stop", async () => {
+  it("stops after a minute without calls, and when the server is closed", async () => {
     const { call, learn, sent, closed, isolation } = setUp();
     await learn("a", "sends");
     for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: handler(id) });
@@ -365,7 +365,7 @@ describe("a dedicated process", () => {
     expect([closed, isolation.dedicatedCount]).toEqual([["dedicated 2", "dedicated 1"], 0]);
   });
 
-  it("gets no more calls when it crashed, or when a call on it was given up", async () => {
+  it("gets no more calls after a crash or a cancelled call", async () => {
     const { call, learn, sent, closed, crash } = setUp();
     await learn("a", "sends");
     for (const id of ["1", "2", "3"]) await call(id, "a", { onServerRequest: handler(id) });
@@ -376,7 +376,7 @@ describe("a dedicated process", () => {
     expect(await call("4", "a", { onServerRequest: handler("4") })).toBe("dedicated 3");
   });
 
-  it("is used while an abandoned call may still cause requests on the main process, except by the same client", async () => {
+  it("is used after another client's call on the main process was cancelled", async () => {
     const { call, learn, sent } = setUp();
     await learn("a", "sends");
     await call("1", "a", { onServerRequest: handler("1"), client: "A" });

@@ -1,4 +1,4 @@
-// Mcpfiles of packages: commands get the sandbox of the config, and requests its network rules.
+// Mcpfiles in packages: commands get the sandbox of the config, and HTTP requests get its network rules.
 
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
@@ -15,7 +15,7 @@ const server = (name: string): InvokedServer => {
   return found;
 };
 
-test("a command runs in the granted sandbox, and reads the package", () => {
+test("a command runs in the configured sandbox, and can read the package folder", () => {
   const granted = { network: ["github.com"], fs: { write: ["/work"] } };
   const packaged = withSandbox(server("git-tools"), granted);
   expect(packaged.packageFolder).toBe("/p");
@@ -23,7 +23,7 @@ test("a command runs in the granted sandbox, and reads the package", () => {
   expect(withSandbox(server("git-tools"), {}).tools[0]?.invocation).toMatchObject({ sandbox: {} });
 });
 
-test("a request may reach the granted hosts; without a sandbox, every host", () => {
+test("an HTTP request may reach the granted hosts, or every host if the sandbox is off", () => {
   const hosts = (granted: SandboxConfig): unknown => {
     const [tool] = withSandbox(server("user-service"), granted).tools;
     return tool?.invocation.kind === "http" ? tool.invocation.allowedHosts : "no request";

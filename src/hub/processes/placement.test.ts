@@ -12,9 +12,13 @@ import {
 } from "../../upstream/index.ts";
 import { Placement } from "./placement.ts";
 
-type Way = "stdio" | "http";
+type Transport = "stdio" | "http";
 
-function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanError | undefined } = {}) {
+function setUp(
+  transport: Transport,
+  era: Era,
+  more: { pinned?: Era; fails?: () => PortolanError | undefined } = {},
+) {
   const opened: (Caller | undefined)[] = [];
   const closed: string[] = [];
   const emitters = new Map<string, Emitter<UpstreamEvents>>();
@@ -24,7 +28,7 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
     emitters.set(name, emitter);
     const upstream: Partial<Upstream> = {
       stats: () => ({ ambiguous: 0, declined: 0 }) as never,
-      describe: () => ({ transport: way }) as Description,
+      describe: () => ({ transport }) as Description,
       on: (event, listener) => emitter.on(event, listener),
       request: async ({ onServerRequest: ask }) => {
         const signal = new AbortController().signal;
@@ -35,7 +39,8 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
     return upstream as Upstream;
   };
   const main = fake("main");
-  const endpoint = way === "http" ? { transport: "http", url: "http://x" } : { transport: way, command: "x" };
+  const endpoint =
+    transport === "http" ? { transport: "http", url: "http://x" } : { transport, command: "x" };
   const placement = new Placement({
     alias: "server",
     config: { endpoint, era: more.pinned } as ServerConfig,
@@ -50,7 +55,7 @@ function setUp(way: Way, era: Era, more: { pinned?: Era; fails?: () => PortolanE
       return { upstream: fake(name), release: async () => void closed.push(name) };
     },
   });
-  placement.describe({ era, transport: way } as never);
+  placement.describe({ era, transport } as never);
   const call = async (caller: Partial<Caller>, tool = "t"): Promise<unknown> => {
     const { capabilities = { elicitation: {} } } = caller;
     const whole = { clientInfo: { name: "c", version: "1" }, ...caller, capabilities };
@@ -81,16 +86,19 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe("a server that speaks both eras", () => {
-  it.each(["stdio", "http"] as const)("serves other callers on the main connection (%s)", async (way) => {
-    const { call, opened } = setUp(way, "modern");
-    expect(await call(modern("m"))).toBe("main");
-    expect(await call({ id: undefined })).toBe("main");
-    expect(await call(legacy("l", { capabilities: {} }))).toBe("main");
-    expect(opened).toEqual([]);
-  });
+describe("a server that supports both protocol eras", () => {
+  it.each(["stdio", "http"] as const)(
+    "serves modern callers and callers without elicitation on the main connection (%s)",
+    async (transport) => {
+      const { call, opened } = setUp(transport, "modern");
+      expect(await call(modern("m"))).toBe("main");
+      expect(await call({ id: undefined })).toBe("main");
+      expect(await call(legacy("l", { capabilities: {} }))).toBe("main");
+      expect(opened).toEqual([]);
+    },
+  );
 
-  it("has one process for all legacy callers on stdio, and one session for each over HTTP", async () => {
+  it("gets one process for all legacy callers on stdio, and one session for each over HTTP", async () => {
     const stdio = setUp("stdio", "modern");
     expect([await stdio.call(legacy("a")), await stdio.call(legacy("b"))]).toEqual(["other 1", "other 1"]);
     const http = setUp("http", "modern");
@@ -99,7 +107,7 @@ describe("a server that speaks both eras", () => {
     expect(http.opened.map((caller) => caller?.id)).toEqual(["a", "b"]);
   });
 
-  it("is not called in the other era where the config names one", async () => {
+  it("is called only in the era that the config names", async () => {
     const { call } = setUp("http", "modern", { pinned: "modern" });
     expect(await call(legacy("a"))).toBe("main");
   });
@@ -111,7 +119,7 @@ describe("a session that cannot be opened", () => {
     () =>
       new PortolanError(code, "no", { data });
 
-  it("is not tried again after a refusal, and the main connection serves the caller", async () => {
+  it("is not opened again after an unsupported version, and the main connection serves the caller", async () => {
     const { call, opened, placement } = setUp("http", "modern", { fails: failing("VERSION_UNSUPPORTED") });
     expect(await call(legacy("a"))).toBe("main");
     await vi.advanceTimersByTimeAsync(3_600_000);
@@ -123,7 +131,7 @@ describe("a session that cannot be opened", () => {
   });
 
   it.each([["CONNECTION_LOST", {}] as const, ["HTTP_ERROR", { status: 503 }] as const])(
-    "is tried again later after %s",
+    "is opened again later after %s",
     async (code, data) => {
       const { call, opened } = setUp("http", "modern", { fails: failing(code, data) });
       expect(await call(legacy("a"))).toBe("main");
@@ -137,7 +145,7 @@ describe("a session that cannot be opened", () => {
 });
 
 describe("a session of a caller", () => {
-  it("ends with the caller, when it was idle for long, and when it is lost", async () => {
+  it("ends when the caller leaves, when it is idle for long, and when its connection fails", async () => {
     const { call, closed, placement, emitters } = setUp("http", "legacy");
     const left = new AbortController();
     await call(legacy("a", { ended: left.signal }));
@@ -157,7 +165,7 @@ describe("a session of a caller", () => {
 });
 
 describe("modern callers of a legacy HTTP server", () => {
-  it("share the main session once the requests of a tool name their call", async () => {
+  it("share the main session as soon as the server requests of a tool name their call", async () => {
     const { call, asks, opened } = setUp("http", "legacy");
     asks(true);
     expect(await call(modern("a"))).toBe("other 1");
@@ -166,7 +174,7 @@ describe("modern callers of a legacy HTTP server", () => {
     expect(opened).toEqual([undefined]);
   });
 
-  it("have a session to themselves while the requests of a tool name none", async () => {
+  it("get separate sessions while the server requests of a tool do not name their call", async () => {
     const { call, asks } = setUp("http", "legacy");
     asks(false);
     const calls = ["a", "b"].map((id) => call(modern(id)));

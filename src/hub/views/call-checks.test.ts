@@ -13,7 +13,7 @@ const tool: RoutedCall["tool"] = {
 };
 
 describe("checks of a call", () => {
-  test("run in order, see the tool, and pass the changed call on", async () => {
+  test("run in order, receive the tool, and can change the call", async () => {
     const checks = new CallChecks();
     const seen: unknown[] = [];
     checks.add((routed, send) => {
@@ -29,7 +29,7 @@ describe("checks of a call", () => {
     expect(result.sent).toMatchObject({ timeoutMs: 1, maxTimeoutMs: 2 });
   });
 
-  test("may answer in place of the server", async () => {
+  test("may return a result in place of the server", async () => {
     const checks = new CallChecks();
     checks.add(async () => ({ isError: true }));
     checks.add(async () => Promise.reject(new Error("the second check must not run")));
@@ -37,7 +37,7 @@ describe("checks of a call", () => {
     expect(await checks.run({ call, tool, isContract }, send)).toEqual({ isError: true });
   });
 
-  test("are not repeated with a call that is sent again after a login", async () => {
+  test("do not run again for a call that is sent again after a login", async () => {
     const checks = new CallChecks();
     let runs = 0;
     checks.add((routed, send) => {
@@ -53,7 +53,7 @@ describe("checks of a call", () => {
     expect(runs).toBe(1);
   });
 
-  test("end when they are removed", () => {
+  test("do not run after their removal", () => {
     const checks = new CallChecks();
     const remove = checks.add((routed, send) => send(routed.call));
     expect(checks.isEmpty).toBe(false);

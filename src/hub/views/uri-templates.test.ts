@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { narrowest, parseUriTemplate } from "./uri-templates.ts";
 
-describe("a template covers", () => {
+describe("parseUriTemplate().covers()", () => {
   test.each([
     ["x://{id}", "x://1", true],
     ["x://{id}", "x://a/b", false],
@@ -19,11 +19,11 @@ describe("a template covers", () => {
     ["x://fixed", "x://fixed2", false],
     ["{+any}", "y://1", true],
     ["x://{id}", "y://1", false],
-  ])("%s: %s is %s", (template, uri, covered) => {
+  ])("the template %s covers %s: %s", (template, uri, covered) => {
     expect(parseUriTemplate(template).covers(uri)).toBe(covered);
   });
 
-  test("itself, filled with any segments, and never more than it may cover", () => {
+  test("is true for any filled template, and only where mayCover() is true", () => {
     const literal = fc.string({ unit: fc.constantFrom("a", "b", "/"), maxLength: 4 });
     const segment = fc.string({ unit: fc.constantFrom("a", "b", "c"), maxLength: 4 });
     fc.assert(
@@ -41,7 +41,7 @@ describe("a template covers", () => {
     );
   });
 
-  test("a long URI in bounded time", () => {
+  test("checks a long URI in bounded time", () => {
     const uris = parseUriTemplate(`x://${"{a}a".repeat(15)}b`);
     expect(uris.covers(`x://${"a".repeat(2_000)}`)).toBe(false);
     expect(uris.covers(`x://${"a".repeat(2_000)}b`)).toBe(true);
@@ -49,7 +49,7 @@ describe("a template covers", () => {
   });
 });
 
-describe("the narrowest of", () => {
+describe("narrowest()", () => {
   const find = (...templates: string[]): string[] =>
     narrowest(templates.map((template) => ({ uris: parseUriTemplate(template) }))).map(
       ({ uris }) => uris.template,
@@ -69,7 +69,7 @@ describe("the narrowest of", () => {
     [["x://{a}/{b}", "x://{a}/data"], ["x://{a}/data"]],
     [["x://{id}"], ["x://{id}"]],
     [[], []],
-  ])("%j is %j", (templates, expected) => {
+  ])("of %j returns %j", (templates, expected) => {
     expect(find(...templates)).toEqual(expected);
     expect(find(...templates.toReversed())).toEqual(expected.toReversed());
   });

@@ -1,4 +1,4 @@
-// Names in the tool lists of servers that no tool has.
+// Warnings about names in a tool list, such as tool_allowlist, that match no tool of the server.
 
 import { expect, test } from "vitest";
 import { type ListedServer, unknownListedTools } from "./tool-lists.ts";
@@ -18,7 +18,7 @@ function server(
 const allow = (...allowTools: string[]) => ({ allowTools });
 const messages = (...servers: ListedServer[]) => unknownListedTools(servers).map(({ message }) => message);
 
-test("a name is unknown if its server lists its tools without it", () => {
+test("warns about a listed name if the server is ready and has no such tool", () => {
   const wrong = allow("read", "raed", "read_*");
   expect(unknownListedTools([server("files", ["read"], wrong)])).toEqual([
     {
@@ -33,7 +33,7 @@ test("a name is unknown if its server lists its tools without it", () => {
   expect(messages(server("files", ["read"], { ...wrong, enabled: false }))).toEqual([]);
 });
 
-test("a name in one list for all servers of a file belongs to any of them", () => {
+test("a name in a list for several servers is valid if one of them has or may have the tool", () => {
   const both = allow("read", "search");
   expect(messages(server("files", ["read"], both), server("web", ["search"], both))).toEqual([]);
   expect(messages(server("files", ["read"], both), server("web", [], both, "starting"))).toEqual([]);

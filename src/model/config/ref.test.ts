@@ -1,4 +1,4 @@
-// References: split at the first colon, written again as they were read.
+// References: parseRef splits them at the first colon, and serializeRef writes the same text again.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -6,13 +6,13 @@ import { escapeRefBody, parseRef, serializeRef, unescapeRefBody } from "./ref.ts
 
 const HASH = "0123456789abcdef".repeat(4);
 
-describe("a reference", () => {
+describe("parseRef", () => {
   test.each([
     ["local:docs/a.md", { kind: "local", body: "docs/a.md" }],
     ["mcp_filesystem:file:///path/to/file", { kind: "mcp_filesystem", body: "file:///path/to/file" }],
     [`url:https%3A//a#sha256=${HASH}`, { kind: "url", body: "https%3A//a", sha256: HASH }],
     ["url:https://a#part", { kind: "url", body: "https://a#part" }],
-  ])("%s", (text, ref) => {
+  ])("parses %s, and serializeRef writes the same text again", (text, ref) => {
     expect(parseRef(text)).toEqual({ ok: true, ref });
     expect(serializeRef(ref)).toBe(text);
   });
@@ -28,18 +28,18 @@ describe("a reference", () => {
     ["local:a#sha256=12", "InvalidRefBody"],
     [`local:#sha256=${HASH}`, "InvalidRefBody"],
     [`local:${"a".repeat(9_000)}`, "InvalidRefBody"],
-  ])("%j is none", (text, code) => {
+  ])("rejects %j with %s", (text, code) => {
     expect(parseRef(text)).toMatchObject({ ok: false, code });
   });
 });
 
-test("what would be read as something else is not written", () => {
+test("serializeRef returns undefined for a reference that parseRef would read differently", () => {
   expect(serializeRef({ kind: "local", body: `a#sha256=${HASH}` })).toBeUndefined();
   expect(serializeRef({ kind: "lo:cal", body: "a" })).toBeUndefined();
   expect(serializeRef({ kind: "local", body: "a", sha256: "12" })).toBeUndefined();
 });
 
-test("read and written, written and read: the same", () => {
+test("parsing and serializing, and escaping and unescaping, return the same text", () => {
   const part = fc.constantFrom(
     "local",
     "mcp_a",

@@ -5,7 +5,7 @@ import { escapeReferences, fillReferences, parseReferences, type ReferencePart }
 const references = (text: string): readonly ReferencePart[] =>
   parseReferences(text).parts.filter((part): part is ReferencePart => part.kind !== "text");
 
-describe("forms", () => {
+describe("parseReferences: valid forms", () => {
   test.each([
     ["${NAME}", { kind: "any", name: "NAME" }],
     ["${_a.b-c}", { kind: "any", name: "_a.b-c" }],
@@ -20,14 +20,14 @@ describe("forms", () => {
     ["${secrets.NAME}", { kind: "secret", name: "NAME" }],
     ["${secrets.a.b}", { kind: "secret", name: "a.b" }],
     ["${secrets}", { kind: "any", name: "secrets" }],
-  ])("%s", (text, expected) => {
+  ])("parses %s", (text, expected) => {
     expect(parseReferences(text)).toEqual({
       parts: [{ ...expected, start: 0, end: text.length }],
       problems: [],
     });
   });
 
-  test("stand between texts, each with its offsets", () => {
+  test("returns texts and references in order, each with its offsets", () => {
     expect(parseReferences("Bearer ${A}${B}!").parts).toEqual([
       { kind: "text", text: "Bearer ", start: 0, end: 7 },
       { kind: "any", name: "A", start: 7, end: 11 },
@@ -42,14 +42,14 @@ describe("forms", () => {
     ["$$${X}", "$${X}"],
     ["$NAME {x} $ $$ }", "$NAME {x} $ $$ }"],
     ["", ""],
-  ])("%s is literal text", (text, expected) => {
+  ])("reads %s as literal text", (text, expected) => {
     const { parts, problems } = parseReferences(text);
     expect(problems).toEqual([]);
     expect(fillReferences(parts, () => "WRONG")).toBe(expected);
   });
 });
 
-describe("what is malformed", () => {
+describe("parseReferences: malformed references", () => {
   test.each([
     ["a ${", 2],
     ["${NAME", 0],
@@ -66,13 +66,13 @@ describe("what is malformed", () => {
     ["${file:a\nb}", 0],
     ["${A:-${B}}", 0],
     [`\${${"a".repeat(257)}}`, 0],
-  ])("%j is a problem at %d and stays text", (text, offset) => {
+  ])("%j gives a problem at offset %d and stays text", (text, offset) => {
     const { parts, problems } = parseReferences(text);
     expect(problems).toEqual([{ message: expect.any(String) as string, offset }]);
     expect(fillReferences(parts, () => "WRONG")).toBe(text);
   });
 
-  test("does not keep the others from being read, and is not repeated in messages", () => {
+  test("the other references are still parsed, and no message repeats the malformed text", () => {
     const text = "${hunter 2} ${OK} ${";
     const { problems } = parseReferences(text);
     expect(references(text).map(({ name }) => name)).toEqual(["OK"]);
@@ -84,8 +84,8 @@ describe("what is malformed", () => {
 const name = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_.-]{0,12}$/).filter((it) => !it.startsWith("secrets."));
 const literal = fc.string({ unit: fc.constantFrom("$", "{", "}", "a", ":", "-", "é", "\n", "${", "$${") });
 
-describe("properties", () => {
-  test("any text survives being escaped", () => {
+describe("parseReferences: properties", () => {
+  test("an escaped text is read back unchanged", () => {
     fc.assert(
       fc.property(literal, (text) => {
         const { parts, problems } = parseReferences(escapeReferences(text));
@@ -95,8 +95,8 @@ describe("properties", () => {
     );
   });
 
-  test("what was written is what is read, at the place where it was written", () => {
-    // A text that ends in $ right before a reference is the one thing that has no spelling.
+  test("finds every reference in a text, with its name and its offsets", () => {
+    // A text that ends in $ right before a reference cannot be written.
     const piece = fc.record({ before: literal.filter((text) => !text.endsWith("$")), name });
     fc.assert(
       fc.property(fc.array(piece, { maxLength: 6 }), (pieces) => {
@@ -110,7 +110,7 @@ describe("properties", () => {
     );
   });
 
-  test("parts cover the text without gaps, whatever it is", () => {
+  test("the parts cover any text without gaps", () => {
     fc.assert(
       fc.property(literal, (text) => {
         let at = 0;
@@ -124,22 +124,22 @@ describe("properties", () => {
     );
   });
 
-  test("a value goes in once and is never read again, whatever it looks like", () => {
+  test("fillReferences inserts a value once, and does not resolve references inside the value", () => {
     fc.assert(
       fc.property(name, literal, literal, (it, value, tail) => {
-        const asked: string[] = [];
+        const requested: string[] = [];
         const { parts } = parseReferences(`\${${it}}${escapeReferences(tail)}`);
         const filled = fillReferences(parts, (reference) => {
-          asked.push(reference.name);
+          requested.push(reference.name);
           return `${value}\${${it}}`;
         });
-        expect(asked).toEqual([it]);
+        expect(requested).toEqual([it]);
         expect(filled).toBe(`${value}\${${it}}${tail}`);
       }),
     );
   });
 
-  test("a long hostile text takes no longer than its length", () => {
+  test("the time for a long hostile text grows only linearly", () => {
     // With quadratic work, this would take hours, and exceed the time limit of the test.
     parseReferences("${".repeat(500_000));
     parseReferences("$${".repeat(500_000));

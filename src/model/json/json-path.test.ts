@@ -1,4 +1,4 @@
-// JSONPath-lite: what is a path, what it leads to, and that nothing there is not the same as null there.
+// JSONPath-lite: valid and invalid paths, the values they select, and the difference between no value and null.
 
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
@@ -23,7 +23,7 @@ const VALUE = {
   quoted: [{ name: "it's", deep: "\\" }],
 };
 
-describe("a path leads to", () => {
+describe("evaluateJsonPath", () => {
   test.each<[string, unknown]>([
     ["$", VALUE],
     ["$.contents", "text"],
@@ -40,7 +40,7 @@ describe("a path leads to", () => {
     ["$.items[?(@.kind=='none')]", []],
     ["$.quoted[?(@.name=='it\\'s')].deep", ["\\"]],
     ["$.quoted[?(@.deep=='\\\\')].name", ["it's"]],
-  ])("%s", (path, value) => {
+  ])("%s selects the expected value", (path, value) => {
     expect(follow(path, VALUE)).toEqual({ value });
   });
 
@@ -55,7 +55,7 @@ describe("a path leads to", () => {
     "$.a[?(@.b=='c')]",
     "$.constructor",
     "$.__proto__",
-  ])("nothing: %s", (path) => {
+  ])("%s selects no value", (path) => {
     expect(follow(path, VALUE)).toBe("nothing");
   });
 });
@@ -77,16 +77,16 @@ test.each<[string, number, string]>([
   ["$.1a", 1, "is not a step"],
   [`$${".a".repeat(33)}`, 67, "more than 32 steps"],
   [`$.${"a".repeat(1_000)}`, 0, "longer"],
-])("%j is no path", (text, offset, message) => {
+])("parseJsonPath rejects %j at offset %d: %s", (text, offset, message) => {
   const parsed = parseJsonPath(text);
   expect(parsed).toMatchObject({ ok: false, offset, message: expect.stringContaining(message) });
 });
 
-test("whoever forgot the beginning is told", () => {
+test('parseJsonPath suggests the missing "$." at the beginning', () => {
   expect(parseJsonPath("contents")).toMatchObject({ hint: "Write $.contents." });
 });
 
-test("any text is read, and any value followed, without a throw", () => {
+test("parsing any text and evaluating any path never throws", () => {
   const step = fc.constantFrom(".a", ".b", "[0]", "[1]", "[*]", "[?(@.a=='x')]", "[?(@.a.b=='')]");
   const paths = fc.oneof(
     fc.array(step, { maxLength: 8 }).map((steps) => `$${steps.join("")}`),

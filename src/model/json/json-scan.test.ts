@@ -8,7 +8,7 @@ interface Scan {
   passed: JsonBound | undefined;
 }
 
-/** In chunks of these sizes, over and over; whole without any. */
+/** Scans the text in chunks of these sizes, repeated to its end, or in one chunk without sizes. */
 function scan(text: string, bounds: Partial<JsonBounds> = {}, sizes: readonly number[] = []): Scan {
   const scanner = new JsonScanner({ ...WIDE, ...bounds });
   const bytes = Buffer.from(text);
@@ -37,7 +37,7 @@ function measure(value: unknown): { depth: number; weight: number } {
   };
 }
 
-test("any JSON value has the depth and the weight of its structure, whatever its strings hold and however it is cut", () => {
+test("JsonScanner measures depth and weight of the structure for any strings and any chunk sizes", () => {
   const long = fc.string({ unit: fc.constantFrom("[", "{", '"', "\\", ",", ":", "é", "a"), maxLength: 200 });
   const cuts = fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 5 });
   fc.assert(
@@ -68,6 +68,6 @@ test.each([
   ["a string of escaped quotes", `"${'\\"'.repeat(100_000)}"`, undefined],
   ["closing brackets only", "]".repeat(100_000), undefined],
   ["nothing", "", undefined],
-])("%s", (_what, text, passed) => {
+])("JsonScanner finds the exceeded limit: %s", (_what, text, passed) => {
   expect(scan(text).passed).toBe(passed);
 });

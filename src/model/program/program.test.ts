@@ -1,12 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { toCommandLine, parseProgram } from "./program.ts";
 
-const words = (line: string): ReturnType<typeof parseProgram> => {
+const parse = (line: string): ReturnType<typeof parseProgram> => {
   const [command = "", ...args] = line.split(" ");
   return parseProgram({ command, args });
 };
 
-describe("npx", () => {
+describe("parseProgram: npx and similar commands", () => {
   test.each([
     ["npx -y pkg", { name: "pkg", range: "latest", spec: "pkg@latest", args: [] }],
     ["npx pkg@^1.2.0 --port 3 -y", { name: "pkg", range: "^1.2.0", args: ["--port", "3", "-y"] }],
@@ -32,8 +32,8 @@ describe("npx", () => {
     ["pnpm --silent --package=pkg dlx run a", { name: "pkg", bin: "run", args: ["a"] }],
     ["pnpx pkg", { name: "pkg", args: [] }],
     ["yarn dlx -q -p pkg run", { name: "pkg", bin: "run" }],
-  ])("%s", (line, expected) => {
-    expect(words(line)).toMatchObject({ kind: "npm", ...expected });
+  ])("parses: %s", (line, expected) => {
+    expect(parse(line)).toMatchObject({ kind: "npm", ...expected });
   });
 
   test.each([
@@ -63,10 +63,10 @@ describe("npx", () => {
     ["pnpm dlx -c ls", "shell"],
     ["pnpm dlx", "no package"],
     ["yarn dlx someone/thing", "repository"],
-  ])("%s is refused: npx itself would fetch and run it anew each time", (line, why) => {
+  ])("rejects: %s", (line, why) => {
     let thrown: unknown;
     try {
-      words(line);
+      parse(line);
     } catch (error) {
       thrown = error;
     }
@@ -86,11 +86,11 @@ describe("npx", () => {
     ["npx --registry=https://r.test pkg", undefined],
     ["pnpm dlx pkg", undefined],
   ])("%s prefers an installed package: %s", (line, prefersLocal) => {
-    expect(words(line)).toMatchObject({ kind: "npm", name: "pkg" });
-    expect((words(line) as { prefersLocal?: boolean }).prefersLocal).toBe(prefersLocal);
+    expect(parse(line)).toMatchObject({ kind: "npm", name: "pkg" });
+    expect((parse(line) as { prefersLocal?: boolean }).prefersLocal).toBe(prefersLocal);
   });
 
-  test("other programs, and other words of npm, are what they are", () => {
+  test("other programs and other npm subcommands are plain binaries", () => {
     for (const line of [
       "node server.js",
       "npm start",
@@ -100,7 +100,7 @@ describe("npx", () => {
       "yarn start",
       "pnpm run dlx",
     ])
-      expect(words(line)).toEqual({
+      expect(parse(line)).toEqual({
         kind: "binary",
         command: line.split(" ")[0],
         args: line.split(" ").slice(1),
@@ -108,9 +108,9 @@ describe("npx", () => {
   });
 });
 
-describe("docker", () => {
-  test("options, image and words are told apart", () => {
-    expect(words("docker run -i --rm -e TOKEN -v /a:/b --network=none image:1 --flag x")).toEqual({
+describe("parseProgram: docker", () => {
+  test("separates options, image and arguments", () => {
+    expect(parse("docker run -i --rm -e TOKEN -v /a:/b --network=none image:1 --flag x")).toEqual({
       kind: "docker",
       command: "docker",
       words: "run -i --rm -e TOKEN -v /a:/b --network=none image:1 --flag x".split(" "),
@@ -125,7 +125,7 @@ describe("docker", () => {
         { name: "network", value: "none", text: "--network=none" },
       ],
     });
-    const packed = words("podman container run -itePATH=x -p8080:80 --net host --rm=false image");
+    const packed = parse("podman container run -itePATH=x -p8080:80 --net host --rm=false image");
     expect(packed).toMatchObject({ kind: "docker", engine: "podman", image: "image" });
     const options = packed.kind === "docker" ? packed.options : [];
     expect(options.map(({ name, value }) => [name, value])).toEqual([
@@ -145,12 +145,12 @@ describe("docker", () => {
     ["docker run -X image", "is not supported"],
     ["docker exec thing", 'not "docker run"'],
     ["docker --context x run image", 'not "docker run"'],
-  ])("%s is started as it is", (line, why) => {
-    expect(words(line)).toMatchObject({ kind: "binary", note: expect.stringContaining(why) as string });
+  ])("starts an unsupported command unchanged: %s", (line, why) => {
+    expect(parse(line)).toMatchObject({ kind: "binary", note: expect.stringContaining(why) as string });
   });
 });
 
-describe("a program that its config names by kind", () => {
+describe('a program whose config has a "kind"', () => {
   const npm = { kind: "npm", package: "@a/b@^1", bin: "serve", args: ["x"] } as const;
   const image = { kind: "image", image: "a/b:1", args: ["x"], env: { TOKEN: "t" } } as const;
 
@@ -169,7 +169,7 @@ describe("a program that its config names by kind", () => {
     expect(() => parseProgram({ kind: "npm", package: "./here" })).toThrow("cannot run this npm command");
   });
 
-  test("has a command line for other clients, which means the same", () => {
+  test("has an equivalent command line for other clients", () => {
     for (const program of [npm, { ...npm, bin: undefined }, image]) {
       const line = { ...toCommandLine(program), env: program === image ? image.env : {} };
       expect(parseProgram(line)).toEqual(parseProgram(program));

@@ -1,4 +1,4 @@
-// Hints of a server that a program declares: fields of its config, no commands and no options.
+// Hints for servers of a program or a driver: config fields instead of commands and options.
 
 import { expect, test } from "vitest";
 import { connectionDenials } from "./denied-connections.ts";
@@ -12,7 +12,7 @@ const server = {
   endpoint: { transport: "stdio", command: "npx", args: ["@modelcontextprotocol/server-memory"] },
 } as const;
 
-test("hints for a server of a program name the fields to write", () => {
+test("hints for a server that a program declares name the config fields to write", () => {
   const command = grantCommand(server);
   const denied = { path: "/data/my notes", where: "args[1]" };
   const granted = { read: ["/data/a"], write: ["/data/b"], deny: ["/data/a/private"] };
@@ -54,7 +54,7 @@ test("hints for the server of a driver name the fields of its DRIVER.md", () => 
   );
 });
 
-test("a path that the server refuses, too, is granted for what the call wanted", () => {
+test("the hint for a path that the server itself refuses grants the access that the call needs", () => {
   const command = "portolan grant notes";
   const path = "/data/a/new.md";
   expect(ownFoldersHint({ path, folder: "/data/a", isNew: true }, command)).toContain(

@@ -35,11 +35,11 @@ it.each<[string, Record<string, string>, string[]]>([
   ["a proxy", { HTTPS_PROXY: "http://proxy.example:3128" }, []],
   ["references", { A_URL: "${A_URL}", B_URL: "https://${HOST}/x", C_HOST: "${C}" }, []],
   ["other texts", { A: "see https://a.example", B: "file:///etc/x", C: "notes://today", D: "https://" }, []],
-])("%s", (_, env, wanted) => {
+])("finds ungranted hosts in environment variables: %s", (_, env, wanted) => {
   expect(hosts(env)).toEqual(wanted);
 });
 
-it("reads arguments, but not the package of a runner", () => {
+it("finds hosts in arguments, but not in the package name of a runner such as npx", () => {
   const args = ["-y", "https://pkg.example/x.tgz", "--url=https://a.example", "postgres://b.example/x"];
   expect(hosts({}, { args })).toEqual(["a.example args[2]", "b.example:5432 args[3]"]);
   expect(hosts({}, { args: ["https://a.example"], command: "some-server" })).toEqual(["a.example args[0]"]);

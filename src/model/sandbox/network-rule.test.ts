@@ -1,4 +1,4 @@
-// Egress rules are read in one way only, and let through what they say and nothing else, however a host is spelled.
+// Egress rules: valid and invalid rules, and the hosts that a rule matches in any spelling.
 
 import fc from "fast-check";
 import { expect, test } from "vitest";
@@ -25,7 +25,7 @@ test.each([
   ["*", { text: "*", kind: "public", host: "", ports: [443, 80] }],
   ["*:22", { text: "*:22", kind: "public", host: "", ports: [22] }],
   ["_srv.my_host", { host: "_srv.my_host" }],
-])("%s is read", (text, expected) => {
+])("parses the rule %s", (text, expected) => {
   expect(rule(text)).toMatchObject(expected);
   expect(rule(rule(text).text)).toEqual(rule(text));
 });
@@ -63,14 +63,14 @@ test.each([
   ["127.1", /unusual/],
   ["0x7f000001:80", /unusual/],
   ["example.123", /not a host name/],
-])("%s is refused", (text, problem) => {
+])('rejects the rule "%s"', (text, problem) => {
   const parsed = parseNetworkRule(text);
   if (parsed.ok) expect.fail(parsed.rule.text);
   expect(parsed.problem).toMatch(problem);
   expect(parsed.hint).not.toBe("");
 });
 
-test("a hint names the host of a URL", () => {
+test("the hint for a URL names its host and port", () => {
   expect(parseNetworkRule("https://api.example.com:8443/v1")).toMatchObject({
     hint: "Write api.example.com:8443.",
   });
@@ -96,14 +96,14 @@ test.each([
   ["127.0.0.1:80", "::ffff:127.0.0.1", 80, true],
   ["[::1]:80", "[0:0::1]", 80, true],
   ["localhost:80", "127.0.0.1", 80, false],
-])("%s and %s:%i", (text, host, port, expected) => {
+])("the rule %s matches %s:%i: %s", (text, host, port, expected) => {
   expect(matchesRule(rule(text), host, port)).toBe(expected);
 });
 
 const label = fc.stringMatching(/^[a-zA-Z0-9]([a-zA-Z0-9-]{0,10}[a-zA-Z0-9])?$/);
 const host = fc.array(label, { minLength: 1, maxLength: 4 }).map((labels) => labels.join("."));
 
-test("a host has one spelling", () => {
+test("canonicalHost returns one spelling of a host", () => {
   fc.assert(
     fc.property(fc.oneof(host, fc.string({ unit: "binary" }), fc.ipV4(), fc.ipV6()), (text) => {
       const one = canonicalHost(text);
@@ -116,7 +116,7 @@ test("a host has one spelling", () => {
   );
 });
 
-test("no text makes the reader throw, and what it accepts it would accept again", () => {
+test("parseNetworkRule never throws, and parses the text of its own rule to the same rule", () => {
   const text = fc.oneof(
     fc.string({ unit: "binary" }),
     fc.string({ unit: fc.constantFrom(..."*.:[]/%a1-0x".split("")) }),
@@ -132,7 +132,7 @@ test("no text makes the reader throw, and what it accepts it would accept again"
   );
 });
 
-test("a rule of sub-names lets through only what ends in a dot and its name", () => {
+test("a rule such as *.example.com matches only the subdomains of the name", () => {
   fc.assert(
     fc.property(host, host, (parent, asked) => {
       const parsed = parseNetworkRule(`*.${parent}`);

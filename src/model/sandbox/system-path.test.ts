@@ -5,16 +5,16 @@ import { ownFoldersHint, pathGrant, pathGrantCommand, pathGrantHint } from "./me
 const SYSTEM =
   "/ // /etc /etc/shadow /usr/share/x /root /root/.ssh /home /home/ /home/bob /home/bob/a /home/ann2";
 
-test.each(SYSTEM.split(" "))("%s is not granted by a ready-made command", (path) => {
+test.each(SYSTEM.split(" "))("%s is a system path, which no hint grants", (path) => {
   expect(isSystemPath(path, "/home/ann")).toBe(true);
 });
 
 test.each(["/home/ann", "/home/ann/notes", "/srv/data", "/etcetera", "/var/lib/app", "/tmp/x"])(
-  "%s may be suggested",
+  "%s is not a system path",
   (path) => expect(isSystemPath(path, "/home/ann")).toBe(false),
 );
 
-test("the home of root is a usual place for root only", () => {
+test("the home folder of root is a system path for other users only", () => {
   expect(isSystemPath("/root/notes", "/root")).toBe(false);
   expect(isSystemPath("/root/notes", "/home/ann")).toBe(true);
 });
@@ -32,7 +32,7 @@ test("hints about a system path contain no command", () => {
   }
 });
 
-test("a file is not widened to a system folder", () => {
+test("the hint for a file does not grant its parent folder if this is a system folder", () => {
   const denied = { path: "/srv/new.db", isNew: true, grant: "/srv" };
   expect(pathGrant(denied, "portolan grant s")).toBe(
     "portolan grant s --write /srv/new.db (or --read, if the server only reads it); create /srv/new.db first",

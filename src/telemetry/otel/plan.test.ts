@@ -21,43 +21,53 @@ function plan(
 const OWN = { protocol: "http/protobuf" };
 
 test.each<[string, Record<string, string>, TelemetrySettings | undefined, object | undefined]>([
-  ["nothing is asked for", {}, undefined, undefined],
-  ["only Prometheus", {}, { prometheus: {} }, undefined],
-  ["an endpoint", { OTEL_EXPORTER_OTLP_ENDPOINT: "http://a" }, undefined, { traces: OWN, metrics: OWN }],
+  ["without variables and settings, there is no OTLP export", {}, undefined, undefined],
+  ["with Prometheus only, there is no OTLP export", {}, { prometheus: {} }, undefined],
   [
-    "an endpoint for traces",
+    "an endpoint exports traces and metrics",
+    { OTEL_EXPORTER_OTLP_ENDPOINT: "http://a" },
+    undefined,
+    { traces: OWN, metrics: OWN },
+  ],
+  [
+    "an endpoint for traces exports traces only",
     { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "http://a" },
     undefined,
     { traces: OWN, metrics: undefined },
   ],
-  ["an exporter", { OTEL_METRICS_EXPORTER: "otlp" }, undefined, { traces: undefined, metrics: OWN }],
   [
-    "one signal is switched off",
+    "an exporter for metrics exports metrics only",
+    { OTEL_METRICS_EXPORTER: "otlp" },
+    undefined,
+    { traces: undefined, metrics: OWN },
+  ],
+  [
+    'the exporter "none" disables one signal',
     { OTEL_EXPORTER_OTLP_ENDPOINT: "http://a", OTEL_METRICS_EXPORTER: "none" },
     undefined,
     { traces: OWN, metrics: undefined },
   ],
   [
-    "the SDK is disabled",
+    "OTEL_SDK_DISABLED disables both signals",
     { OTEL_EXPORTER_OTLP_ENDPOINT: "http://a", OTEL_SDK_DISABLED: "true" },
     { endpoint: "http://b" },
     undefined,
   ],
   [
-    "settings come before variables",
+    "settings override environment variables",
     { OTEL_EXPORTER_OTLP_ENDPOINT: "http://a", OTEL_EXPORTER_OTLP_PROTOCOL: "http/protobuf" },
     { endpoint: "http://b:4318/", protocol: "http/json", metrics: false, sample: 0.5 },
     { traces: { protocol: "http/json", url: "http://b:4318/v1/traces" }, metrics: undefined, sample: 0.5 },
   ],
-  ["an empty variable is none", { OTEL_EXPORTER_OTLP_ENDPOINT: " " }, undefined, undefined],
-])("%s", (_name, env, settings, expected) => {
+  ["an empty variable has no effect", { OTEL_EXPORTER_OTLP_ENDPOINT: " " }, undefined, undefined],
+])("planOtel: %s", (_name, env, settings, expected) => {
   const made = plan(env, settings);
   expect(made.reported).toEqual([]);
   if (expected === undefined) expect(made.plan).toBeUndefined();
   else expect(made.plan).toMatchObject(expected);
 });
 
-test("an unknown exporter or protocol is reported, and stops nothing", () => {
+test("planOtel reports an unknown exporter or protocol as a warning, and does not fail", () => {
   const made = plan({ OTEL_TRACES_EXPORTER: "zipkin", OTEL_METRICS_EXPORTER: "prometheus" });
   expect(made.plan).toBeUndefined();
   expect(made.reported.map(({ severity, message }) => `${severity} ${message}`)).toEqual([
@@ -69,7 +79,7 @@ test("an unknown exporter or protocol is reported, and stops nothing", () => {
   expect(grpc.reported).toHaveLength(2);
 });
 
-test("the SDK of the program gets everything, unless the settings name another receiver", () => {
+test("planOtel exports through the SDK of the program, unless the settings name an endpoint", () => {
   API[PROGRAM] = { trace: {}, metrics: {} };
   expect(plan({}).plan).toMatchObject({ traces: "program", metrics: "program" });
   expect(plan({}, { traces: false }).plan).toMatchObject({ traces: undefined, metrics: "program" });
