@@ -43,8 +43,8 @@ function told({ folder, diagnostics }: Catalog): string[] {
   );
 }
 
-describe("found by their usual names", () => {
-  test("nothing", async () => {
+describe("config files with their usual names", () => {
+  test("a folder without config files gives an empty catalog", async () => {
     const folder = workspace({ "readme.md": "x" });
     expect(await loadCatalog(folder)).toEqual({
       folder,
@@ -62,7 +62,7 @@ describe("found by their usual names", () => {
     });
   });
 
-  test("every usual name, sorted by alias", async () => {
+  test("are all read, and their servers are sorted by alias", async () => {
     const folder = workspace({
       "manifest.yaml": manifest("zeta", "beta"),
       ".mcp.json": client("claude"),
@@ -100,7 +100,7 @@ describe("found by their usual names", () => {
     expect(catalog.diagnostics.filter(({ severity }) => severity !== "info")).toEqual([]);
   });
 
-  test("a manifest of something else is left alone, a broken bridge manifest is not", async () => {
+  test("a manifest.yaml of another tool is ignored; a broken bridge manifest is an error", async () => {
     const other = workspace({ "manifest.yaml": "apiVersion: v1\nkind: Pod\n" });
     expect(told(await loadCatalog(other))).toEqual([]);
     const template = workspace({ "manifest.yaml": "{{ .Values.x }}\n  a: b: c\n" });
@@ -109,7 +109,7 @@ describe("found by their usual names", () => {
     expect(told(await loadCatalog(broken))[0]).toContain("error manifest.yml:3:1 not valid YAML");
   });
 
-  test("broken and unknown mcp.json are told", async () => {
+  test("a broken or unknown mcp.json is an error", async () => {
     const broken = await loadCatalog(workspace({ "mcp.json": "{", ".cursor/mcp.json": "{" }));
     expect(broken.files.length + broken.diagnostics.length).toBeGreaterThan(2);
     expect(told(broken).filter((line) => line.startsWith("error mcp.json:"))).not.toEqual([]);
@@ -119,7 +119,7 @@ describe("found by their usual names", () => {
     ]);
   });
 
-  test("the reader of clients' files can be given", async () => {
+  test("the option parseClientFile replaces the reader of client files", async () => {
     const folder = workspace({ ".mcp.json": "anything" });
     const origin = { file: join(folder, ".mcp.json"), line: 1, column: 1, format: "stub" };
     const seen: unknown[] = [];
@@ -141,7 +141,7 @@ describe("found by their usual names", () => {
 });
 
 describe("the same alias twice", () => {
-  test("portolan.yaml wins, then the order of the sources; both places are named", async () => {
+  test("portolan.yaml wins, then the order of the sources; the warning names both places", async () => {
     const folder = workspace({
       "portolan.yaml": "sources: [b.yaml, a.yaml]\nservers:\n  one: {command: from-own}\n",
       "a.yaml": manifest("one", "two").replaceAll("from-manifest", "from-a"),
@@ -156,7 +156,7 @@ describe("the same alias twice", () => {
     expect(catalog.diagnostics[0]).toMatchObject({ code: "NAME_AMBIGUOUS", server: "one" });
   });
 
-  test("saying the same twice is no problem", async () => {
+  test("two equal servers give no warning", async () => {
     const folder = workspace({
       "manifest.yaml": manifest("a").replace("from-manifest", "same"),
       ".mcp.json": client("a", "same"),
@@ -169,7 +169,7 @@ describe("the same alias twice", () => {
 });
 
 describe("settings", () => {
-  test("the gateway's, with its files in this folder; its rules may only name servers that are there", async () => {
+  test("gateway files are relative to the folder; a rule with an unknown server is an error", async () => {
     const folder = workspace({
       "portolan.yaml": `gateway:
   port: 1
@@ -194,7 +194,7 @@ servers: {own: {command: x, lanes: 3}}
     expect(catalog.servers.find(({ alias }) => alias === "own")?.lanes).toBe(3);
   });
 
-  test("a tool pattern of a rule or a budget that names no server is a warning", async () => {
+  test("a tool pattern of a rule or a budget that names no server gives a warning", async () => {
     const folder = workspace({
       "portolan.yaml": `gateway:
   approval: [{tools: ["fles.write_file", "files.write_file", "mcp_files_write_file", "*.write"]}, {tools: ["fils.*", "files.*", "mcp_*_x.y", "write_*"]}]
@@ -234,7 +234,7 @@ servers: {files: {command: x}}
     ]);
   });
 
-  test("defaults are filled in, 0 stops a default, enabled_servers holds for all files", async () => {
+  test("servers get the defaults, 0 disables a default, and enabled_servers applies to all files", async () => {
     const folder = workspace({
       "portolan.yaml": `naming: "{alias}_{tool}"
 description_prefix: true
@@ -274,7 +274,7 @@ enabled_servers: [own, a, bb]
     expect(catalog.diagnostics[0]?.hint).toBe('Did you mean "b"?');
   });
 
-  test("naming of a manifest counts when the workspace says none; two different ones are told", async () => {
+  test("naming of a manifest applies if portolan.yaml has none; two different values give a warning", async () => {
     const text = (naming: string, alias: string): string =>
       `config: {naming: "${naming}", servers: [{alias: ${alias}, transport: stdio, command: x}]}`;
     const folder = workspace({ "manifest.yaml": text("{tool}", "a"), "manifest.yml": text("x_{tool}", "b") });
@@ -285,7 +285,7 @@ enabled_servers: [own, a, bb]
     ]);
   });
 
-  test("a relative cwd starts at its file", async () => {
+  test("a relative cwd is resolved by the rules of its config file", async () => {
     const folder = workspace({
       "portolan.yaml":
         "sources: [sub/m.yaml, .cursor/mcp.json]\nservers: {own: {command: x, cwd: .}, away: {command: x, cwd: ~/x}}",
@@ -301,7 +301,7 @@ enabled_servers: [own, a, bb]
     ]);
   });
 
-  test("two own files: the first is used", async () => {
+  test("portolan.yaml wins over portolan.yml, with a warning", async () => {
     const folder = workspace({
       "portolan.yaml": "servers: {a: {command: x}}",
       "portolan.yml": "servers: {b: {command: x}}",
@@ -315,7 +315,7 @@ enabled_servers: [own, a, bb]
 });
 
 describe("sources", () => {
-  test("patterns, home and files elsewhere", async () => {
+  test("can be patterns, files in the home folder, and files outside of the workspace", async () => {
     const home = workspace({ "mine.json": client("home") });
     const elsewhere = workspace({ "m.yaml": manifest("far") });
     const folder = workspace({
@@ -336,7 +336,7 @@ describe("sources", () => {
     expect(catalog.servers.map(({ alias }) => alias)).toEqual(["a", "b", "far", "home", "m1", "m2"]);
   });
 
-  test("what is listed must be a readable config file", async () => {
+  test("a listed file that is not a readable config file is an error", async () => {
     const folder = workspace({
       "portolan.yaml":
         "sources:\n  - missing.yaml\n  - folder\n  - pipe\n  - notes.txt\n  - large.yaml\n  - bytes.yaml\n  - none/*.yaml\n",
@@ -359,7 +359,7 @@ describe("sources", () => {
     ]);
   });
 
-  test("a pattern tells of files that cannot be read, and does not follow linked folders", async () => {
+  test("a pattern reports files that cannot be read, and does not follow linked folders", async () => {
     const folder = workspace({
       "portolan.yaml": 'sources: "s/**/*.yaml"',
       "s/a.yaml": "a: b: c",
@@ -371,7 +371,7 @@ describe("sources", () => {
     expect(commands(catalog)).toEqual(["b from-manifest"]);
   });
 
-  test("a hostile file is told and the others are used", async () => {
+  test("a hostile file is an error, and the other files are used", async () => {
     const folder = workspace({
       "portolan.yaml": "sources: [bomb.yaml, good.yaml]",
       "bomb.yaml": "{".repeat(1024 * 1024),
@@ -383,7 +383,7 @@ describe("sources", () => {
   });
 });
 
-test("a folder that is not there is told", async () => {
+test("a missing folder is reported", async () => {
   const catalog = await loadCatalog("/nowhere/at/all");
   expect(catalog.diagnostics).toMatchObject([
     { code: "FILE_FAILED", file: "/nowhere/at/all", message: "there is no such folder or file" },
@@ -398,7 +398,7 @@ describe("a single file", () => {
     expect(commands(catalog)).toEqual(["m from-manifest"]);
   });
 
-  test("that is a workspace's file, whatever its name, brings its sources", async () => {
+  test("that is a workspace config with any name is read with its sources", async () => {
     const folder = workspace({
       "work.yaml": "naming: '{tool}'\nsources: [m.yaml, other/portolan.yaml]\nservers: {own: {command: x}}",
       "m.yaml": manifest("m"),
@@ -412,7 +412,7 @@ describe("a single file", () => {
     ]);
   });
 
-  test("that is no config file is reported", async () => {
+  test("that is not a config file is an error", async () => {
     const folder = workspace({ "notes.txt": "hello" });
     expect(told(await loadCatalog(join(folder, "notes.txt")))).toEqual([
       "error notes.txt:1:1 Portolan does not know the format of notes.txt",
@@ -420,7 +420,7 @@ describe("a single file", () => {
   });
 });
 
-test("a broken own file: what is right in it is used, everything wrong is told", async () => {
+test("the valid parts of a broken portolan.yaml are used, and its errors are reported", async () => {
   const folder = workspace({
     "portolan.yaml": "servers:\n  good: {command: x}\n  bad: {comand: x}\nnaming: '{tool}'\n",
   });
@@ -439,7 +439,7 @@ describe("mcpfiles", () => {
   const many = (...names: string[]): string =>
     `mcpFileVersion: 0.0.1\nservers:\n${names.map((name) => `- {name: ${json(name)}, version: 1.0.0, tools: [${tool("t")}]}\n`).join("")}`;
 
-  test("found by its usual name, each server with its place", async () => {
+  test("are found by their usual name, and each server has its position", async () => {
     const folder = workspace({ "mcpfile.yaml": many("git-tools", "User Service") });
     const { servers, files, diagnostics } = await loadCatalog(folder);
     expect(diagnostics).toEqual([]);
@@ -456,7 +456,7 @@ describe("mcpfiles", () => {
     ]);
   });
 
-  test("named in sources, by name, pattern and content", async () => {
+  test("can be sources, and are recognized by their name or content", async () => {
     const folder = workspace({
       "portolan.yaml": "sources: [tools.yaml, '*.mcpfile.yaml', tools.json, mcpserver.yaml]",
       "tools.yaml": one("by-content"),
@@ -470,7 +470,7 @@ describe("mcpfiles", () => {
     expect(catalog.files.filter(({ format }) => format === "mcpfile")).toHaveLength(4);
   });
 
-  test("broken texts are told as what they are meant to be", async () => {
+  test("that are broken give the errors of the mcpfile format", async () => {
     const folder = workspace({
       "portolan.yaml": "sources: [a.yaml, b.mcpfile.yaml]",
       "a.yaml": "mcpFileVersion: 0.0.1\nservers: [",
@@ -487,7 +487,7 @@ describe("mcpfiles", () => {
     ]);
   });
 
-  test("two names that become one alias", async () => {
+  test("with two names that become the same alias give an error", async () => {
     const catalog = await loadCatalog(workspace({ "mcpfile.yml": many("a b", "a_b") }));
     expect(told(catalog)).toEqual([
       'error mcpfile.yml:4:3 the servers "a_b" and "a b" would have the same alias, a_b',

@@ -23,13 +23,13 @@ test.each([
   ["a workspace by another name", "work.yaml", "servers: {a: {command: x}}", "workspace"],
   ["a client's file", "any.json", '{"mcpServers": {"a": {"command": "x"}}}', "claude-code"],
   ["a client's file in TOML", "config.toml", '[mcp_servers.a]\ncommand = "x"\n', "codex"],
-])("%s is known by what it says", async (_, name, text, format) => {
+])("%s is recognized by its content", async (_, name, text, format) => {
   const file = write(name, text);
   const result = await validateFiles([file]);
   expect(result).toMatchObject({ valid: true, files: [{ file, format, valid: true }] });
 });
 
-test("every problem of every file", async () => {
+test("validateFiles() reports every problem of every file", async () => {
   const result = await validateFiles([
     write("bad.yaml", "config:\n  servers:\n    - alias: a\n      transport: stido\n"),
     write("odd.yaml", "hello: world"),

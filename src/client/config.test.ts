@@ -58,10 +58,10 @@ describe("toServerDefinition", () => {
     ["no transport", {}],
     ["an unknown transport", { transport: "carrier-pigeon" }],
     ["no command", { transport: "stdio" }],
-    ["a shell line of the wrong type", { transport: "stdio", command: "a", args: "b c" }],
+    ["args that are a string", { transport: "stdio", command: "a", args: "b c" }],
     ["a NUL", { transport: "stdio", command: "a", args: ["\0"] }],
     ["a header with a line break", { transport: "http", url: "http://x", headers: { a: "b\r\nc: d" } }],
-    ["headers that are none", { transport: "http", url: "http://x", headers: null }],
+    ["headers that are null", { transport: "http", url: "http://x", headers: null }],
     ["a header beyond Latin-1", { transport: "http", url: "http://x", headers: { a: "→" } }],
     ["a WebSocket with a fragment", { transport: "websocket", url: "ws://x/#y" }],
     ["a WebSocket at an HTTP URL", { transport: "websocket", url: "http://x" }],
@@ -81,7 +81,7 @@ describe("withTransport", () => {
     ["a wss URL", { url: "WSS://h.test/mcp" }, "websocket"],
     ["a transport", { transport: "sse" as const, url: "http://h.test/sse" }, "sse"],
     ["an undefined transport", { transport: undefined, command: "node" }, "stdio"],
-  ])("of a config with %s", (_name, config, transport) => {
+  ])("chooses the transport of a config with %s", (_name, config, transport) => {
     expect(toServerDefinition(withTransport(config)).endpoint.transport).toBe(transport);
   });
 
@@ -111,7 +111,7 @@ describe("withTransport", () => {
   });
 });
 
-it("refuses roots that are paths", () => {
+it("toServerDefinition refuses roots that are paths instead of URIs", () => {
   const handlers = { roots: [{ uri: "/a b" }, { uri: "file:///a" }] };
   const error = catchError(() => toServerDefinition({ transport: "stdio", command: "x", handlers }));
   expect(error.data.problems).toEqual(['handlers.roots[0].uri must be a URI such as "file:///workspace"']);

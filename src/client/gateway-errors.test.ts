@@ -34,7 +34,7 @@ test.each([
   expect(fromGateway(error)).toBe(error);
 });
 
-test("only answers of the server are changed", () => {
+test("an error that is not a response of the server is unchanged", () => {
   const lost = new PortolanError("CONNECTION_LOST", "x", {
     data: { rpcData: { code: "TIMEOUT", hint: "" } },
   });

@@ -106,7 +106,7 @@ test.each([
   await expect(toServerRequestHandler(handlers)(request)).rejects.toMatchObject(error);
 });
 
-test("a form whose schema cannot be used accepts every content", async () => {
+test("a form whose schema cannot be used accepts any content", async () => {
   const handler = toServerRequestHandler({ elicit: () => ({ action: "accept", content: { a: 1 } }) });
   const params = {
     message: "?",
@@ -118,7 +118,7 @@ test("a form whose schema cannot be used accepts every content", async () => {
   });
 });
 
-test("an exception of roots, and a wrong URI, are errors of Portolan", async () => {
+test("an exception of handlers.roots, and a wrong URI, become a PortolanError", async () => {
   const thrown = new Error("no folder is open");
   const failing = [
     () => {

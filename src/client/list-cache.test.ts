@@ -10,14 +10,14 @@ function counting(ttlMs: number): { cache: ListCache<number>; loads: () => numbe
   return { cache, loads: () => loads };
 }
 
-it("asks once while the answer is fresh, and once for all who wait", async () => {
+it("the list cache fetches once while its value is fresh, and once for simultaneous requests", async () => {
   const { cache, loads } = counting(Infinity);
   expect(await Promise.all([cache.get({}), cache.get({}), cache.get({})])).toEqual([1, 1, 1]);
   expect(await cache.get({})).toBe(1);
   expect(loads()).toBe(1);
 });
 
-it("fetches again on refresh, when invalidated, and when nothing may be cached", async () => {
+it("the list cache fetches again on refresh, after invalidate(), and if the TTL is 0", async () => {
   const { cache } = counting(Infinity);
   await cache.get({});
   expect(await cache.get({ refresh: true })).toBe(2);
@@ -29,7 +29,7 @@ it("fetches again on refresh, when invalidated, and when nothing may be cached",
   expect(await none.cache.get({})).toBe(2);
 });
 
-it("does not keep an answer that a change overtook", async () => {
+it("the list cache does not keep a value that was invalidated during its fetch", async () => {
   let finish: (() => void) | undefined;
   let loads = 0;
   const cache = new ListCache(async () => {
@@ -45,7 +45,7 @@ it("does not keep an answer that a change overtook", async () => {
   expect(await cache.get({})).toBe(2);
 });
 
-it("does not keep a failure", async () => {
+it("the list cache does not keep a failure", async () => {
   let fail = true;
   const cache = new ListCache(async () => {
     if (fail) throw new Error("no");

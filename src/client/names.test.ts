@@ -8,7 +8,7 @@ describe("exposedName", () => {
     expect(exposedName("read_file", "fs")).toBe("fs_read_file");
   });
 
-  it("makes others legal by a hash, differently for every name", () => {
+  it("adds a hash to all other names, so that each result is legal and unique", () => {
     const names = ["a.b", "a/b", "a b", "ä", "x".repeat(65), "x".repeat(66), ""].map((name) =>
       exposedName(name, "p"),
     );
@@ -36,7 +36,7 @@ describe("exposedName", () => {
 });
 
 describe("exposedNames", () => {
-  it("need no hash where nothing falls together", () => {
+  it("adds no hash if the names stay unique without it", () => {
     const names = ["fs.read", "fs-read", "a..b", "a.b", "x".repeat(65), "c/d", "c_d"];
     const exposed = exposedNames(names);
     expect(exposed.get("fs.read")).toBe("fs_read");
@@ -47,7 +47,7 @@ describe("exposedNames", () => {
     expect(exposed.get("c_d")).toBe("c_d");
   });
 
-  it("are legal, and as many as the names", () => {
+  it("returns one legal and unique name for each name", () => {
     const anyName = fc.oneof(
       fc.string({ unit: fc.constantFrom("a", "b", ".", "_", "-", "/"), minLength: 1, maxLength: 6 }),
       fc.string({ minLength: 1, maxLength: 90 }),

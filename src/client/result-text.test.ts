@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { resultText } from "./result-text.ts";
 
-it("joins text blocks and says what else there was", () => {
+it("resultText joins text blocks, and describes other content in brackets", () => {
   const text = resultText({
     content: [
       { type: "text", text: "one" },
@@ -26,12 +26,12 @@ it("joins text blocks and says what else there was", () => {
   ]);
 });
 
-it("falls back to structured content when there is no other", () => {
+it("resultText returns the structured content if there is no other content", () => {
   expect(resultText({ content: [], structuredContent: { a: 1 } })).toBe('{"a":1}');
   expect(resultText({})).toBe("");
 });
 
-it("survives malformed and bottomless content", () => {
+it("resultText handles malformed content, and content that is nested too deeply", () => {
   expect(resultText({ content: [null, { type: "text" }, { type: "resource" }] as never })).toBe(
     "[malformed content]\n[malformed text]\n[malformed resource]",
   );

@@ -87,22 +87,25 @@ describe("a download", () => {
     expect(await get({ method: "curl", ...file })).toEqual(found);
   });
 
-  test.each(["tar", "tar.gz"])("of a %s gives its program, and the files beside it", async (kind) => {
-    const entries: TarEntry[] = [
-      { path: "./", type: "5" },
-      { path: "tool-1.0/", type: "5", mode: 0o755 },
-      { path: "tool-1.0/lib.js", body: "lib" },
-      { path: "ignored", type: "x", body: "22 path=tool-1.0/tool\n" },
-      { path: "short", body: TOOL, mode: 0o775 },
-    ];
-    const archive = serve(`/a.${kind}`, kind === "tar" ? makeTar(entries) : makeTarGz(entries));
-    const found = await get({ method: "download", extractBin: "tool", ...archive });
-    expect(found.file).toBe(join(found.folder ?? "", "tool-1.0/tool"));
-    expect((await stat(found.file)).mode & 0o7777).toBe(0o755);
-    expect(await readFile(join(found.folder ?? "", "tool-1.0/lib.js"), "utf8")).toBe("lib");
-  });
+  test.each(["tar", "tar.gz"])(
+    "of a %s archive contains the program and the files beside it",
+    async (kind) => {
+      const entries: TarEntry[] = [
+        { path: "./", type: "5" },
+        { path: "tool-1.0/", type: "5", mode: 0o755 },
+        { path: "tool-1.0/lib.js", body: "lib" },
+        { path: "ignored", type: "x", body: "22 path=tool-1.0/tool\n" },
+        { path: "short", body: TOOL, mode: 0o775 },
+      ];
+      const archive = serve(`/a.${kind}`, kind === "tar" ? makeTar(entries) : makeTarGz(entries));
+      const found = await get({ method: "download", extractBin: "tool", ...archive });
+      expect(found.file).toBe(join(found.folder ?? "", "tool-1.0/tool"));
+      expect((await stat(found.file)).mode & 0o7777).toBe(0o755);
+      expect(await readFile(join(found.folder ?? "", "tool-1.0/lib.js"), "utf8")).toBe("lib");
+    },
+  );
 
-  test("of a zip, too", async () => {
+  test("of a zip archive contains the program and the files beside it", async () => {
     const zip = makeZip([
       { path: "bin/tool", body: TOOL, mode: 0o100755 },
       { path: "bin/readme", body: "x", stored: true },
@@ -115,25 +118,25 @@ describe("a download", () => {
   test.each([
     ["other bytes", () => ({ ...serve("/x", "x"), sha256: sha("y") }), /its hash is/],
     ["no hash", () => ({ url: serve("/x", "x").url, sha256: undefined }), /has no SHA-256/],
-    ["half a hash", () => ({ ...serve("/x", "x"), sha256: "abc" }), /not a SHA-256/],
-    ["nothing there", () => ({ url: `${origin}/none`, sha256: sha("") }), /status 404/],
-    ["no https", () => ({ url: "http://example.test/x", sha256: sha("") }), /not https/],
+    ["an incomplete hash", () => ({ ...serve("/x", "x"), sha256: "abc" }), /not a SHA-256/],
+    ["status 404", () => ({ url: `${origin}/none`, sha256: sha("") }), /status 404/],
+    ["a URL without https", () => ({ url: "http://example.test/x", sha256: sha("") }), /not https/],
     ["another scheme", () => ({ url: "docker://image", sha256: sha("") }), /not https/],
-    ["an installer", () => serve("/sh", "#!/bin/sh\nrm -rf x\n"), /shell script/],
+    ["a shell script as the program", () => serve("/sh", "#!/bin/sh\nrm -rf x\n"), /shell script/],
     [
-      "a circle",
+      "a redirect loop",
       () => (served.set("/c", { status: 302, location: "/c" }), { url: `${origin}/c`, sha256: sha("") }),
       /too many redirects/,
     ],
     [
-      "the way to a private address",
+      "a redirect to a private address",
       () => (
         served.set("/p", { status: 302, location: "https://10.0.0.1/" }),
         { url: `${origin}/p`, sha256: sha("") }
       ),
       /private address/,
     ],
-  ])("with %s is refused, and nothing stays", async (_, make, message) => {
+  ])("with %s is refused, and leaves no files in the store", async (_, make, message) => {
     await expect(get({ method: "curl", ...make() })).rejects.toMatchObject({
       code: "INSTALL_FAILED",
       message: expect.stringMatching(message) as string,
@@ -142,7 +145,7 @@ describe("a download", () => {
       if (existsSync(join(root, "files"))) expect(await readdir(join(root, "files", name))).toEqual([]);
   });
 
-  test("follows an honest redirect", async () => {
+  test("follows a redirect to a file with the expected hash", async () => {
     const file = serve("/real", TOOL);
     served.set("/moved", { status: 302, location: "/real" });
     expect((await get({ method: "curl", url: `${origin}/moved`, sha256: file.sha256 })).file).toMatch(
@@ -151,7 +154,7 @@ describe("a download", () => {
   });
 });
 
-describe("an archive is not unpacked", () => {
+describe("unpack()", () => {
   const attempt = async (bytes: Buffer, limits?: Parameters<typeof unpack>[2]): Promise<unknown> => {
     const place = await mkdtemp(join(folder, "unpack-"));
     await writeFile(join(place, "a"), bytes);
@@ -182,11 +185,11 @@ describe("an archive is not unpacked", () => {
       ],
     ],
     ["that ends too early", [{ path: "x", body: "1", size: 9_999 }]],
-  ])("%s", async (_, entries) => {
+  ])("refuses an archive %s", async (_, entries) => {
     await expect(attempt(makeTarGz(entries))).rejects.toMatchObject({ code: "INSTALL_FAILED" });
   });
 
-  test("that is damaged, or far larger than it looks", async () => {
+  test("refuses an archive that is damaged, has too many files, or expands too much", async () => {
     const damaged = makeTar([{ path: "x", body: "1" }]);
     damaged[0] = 65;
     await expect(attempt(damaged)).rejects.toThrow("checksum");
@@ -204,7 +207,7 @@ describe("an archive is not unpacked", () => {
     expect(await attempt(Buffer.from("plain"))).toBe(false);
   });
 
-  test("whatever bytes it has: it fails in our words, or writes inside only, and gives back what it opened", async () => {
+  test("throws only INSTALL_FAILED for an archive with changed bytes, and closes its files", async () => {
     const whole = makeTar([
       { path: "a/b", body: "one" },
       { path: "n", type: "L", body: `${"d/".repeat(60)}x` },
@@ -238,15 +241,15 @@ describe("an archive is not unpacked", () => {
     await vi.waitFor(() => expect(open()).toBeLessThan(before + 20));
   });
 
-  test("paths stay what they are", () => {
+  test("safePath() normalizes relative paths, and refuses all others", () => {
     expect(safePath("./a//b/")).toBe("a/b");
     for (const path of ["", "..", "a/..", "C:/x", "a\0b", "a/b.", "a\nb"])
       expect(() => safePath(path)).toThrow();
   });
 });
 
-describe("the other ways", () => {
-  test("a program that came along must be there and executable", async () => {
+describe("other install methods", () => {
+  test("vendored: the program must be executable", async () => {
     const file = join(folder, "vendored");
     await writeFile(file, TOOL);
     await expect(get({ method: "vendored", path: file })).rejects.toMatchObject({ code: "INSTALL_FAILED" });
@@ -254,7 +257,7 @@ describe("the other ways", () => {
     expect(await get({ method: "vendored", path: file })).toMatchObject({ file, folder: undefined });
   });
 
-  test("package managers are named, never run; the next way is taken", async () => {
+  test("package managers are named in the hint, never run; the next method is used", async () => {
     const file = join(folder, "second");
     await writeFile(file, TOOL, { mode: 0o755 });
     const managers: InstallMethod[] = [
@@ -276,7 +279,7 @@ describe("the other ways", () => {
     ]);
   });
 
-  test("a package gives the program of the command's name, or its own", async () => {
+  test("npm: the package provides the program with the name of the command, or its own", async () => {
     const files = { "tool.js": TOOL, "other.js": TOOL };
     registry.publish({ name: "kit", version: "1.0.0", bin: { kit: "other.js", tool: "tool.js" }, files });
     registry.publish({ name: "own", version: "1.0.0", bin: { own: "tool.js" }, files });
@@ -299,7 +302,7 @@ describe("a server's program", () => {
     versionCheck: { command: "npx versioned --version", parse: "v(\\S+)", range },
   });
 
-  test("is a package from the store, asked for its version there, and fetched anew once when it does not fit", async () => {
+  test("comes from the store, and is updated once if its version is not in the range", async () => {
     publish("1.0.0");
     const first = await ensure(check("^1"), "npx", "-y", "versioned", "a");
     expect(first).toMatchObject({
@@ -317,7 +320,7 @@ describe("a server's program", () => {
     });
   });
 
-  test("is asked by the name that its package gives it, and a check that cannot be made says that it is the check", async () => {
+  test("is checked by the bin name of its package; the error names a version check that cannot run", async () => {
     registry.publish({
       name: "named-otherwise",
       version: "1.0.0",
@@ -340,7 +343,7 @@ describe("a server's program", () => {
     });
   });
 
-  test("is one of this machine, unless that one does not fit", async () => {
+  test("is the one on the PATH, unless its version is not in the range", async () => {
     const bin = await mkdtemp(join(folder, "bin-"));
     await writeFile(join(bin, "tool"), "#!/bin/sh\necho tool v0.9.0\n", { mode: 0o755 });
     const vendored = join(folder, "better");
@@ -366,7 +369,7 @@ describe("a server's program", () => {
     });
   });
 
-  test("is missing, or for another machine", async () => {
+  test("must exist and support the operating system", async () => {
     await expect(ensure({}, "no-such-tool-at-all")).rejects.toMatchObject({
       code: "SERVER_START_FAILED",
       message: 'cannot start "no-such-tool-at-all": no such program',
@@ -378,12 +381,12 @@ describe("a server's program", () => {
     });
   });
 
-  test("is not one that npx would fetch anew at each start", () => {
+  test("cannot be a source that npx fetches at each start, such as a git repository", () => {
     for (const args of [["github:someone/thing"], ["--unheard-of", "thing"], ["-c", "ls"]])
       expect(() => parseProgram({ command: "npx", args })).toThrow(/Portolan cannot run this npx command/);
   });
 
-  test("is fetched from the registry that is named, and kept apart by it", async () => {
+  test("is fetched from the registry in --registry, and stored separately for each registry", async () => {
     registry.publish({ name: "elsewhere", version: "1.0.0", bin: "x.js", files: { "x.js": TOOL } });
     const nowhere = { ...context(), env: { ...context().env, npm_config_registry: "http://127.0.0.1:1/" } };
     const args = [`--registry=${registry.url}`, "elsewhere", "a"];
@@ -397,7 +400,7 @@ describe("a server's program", () => {
     });
   });
 
-  test("that is given up while it is fetched was cancelled, whatever the reason was", async () => {
+  test("fails with CANCELLED if its installation is aborted", async () => {
     registry.publish({ name: "given-up", version: "1.0.0", bin: "x.js", files: { "x.js": TOOL } });
     const held = registry.hold(/given-up/);
     const abort = new AbortController();
@@ -409,7 +412,7 @@ describe("a server's program", () => {
     held.release();
   });
 
-  test("that was changed in the store is fetched again", async () => {
+  test("is fetched again if its file in the store was changed", async () => {
     const { url, sha256 } = serve("/sealed", TOOL);
     const first = await get({ method: "curl", url, sha256 });
     await writeFile(first.file, "#!/bin/sh\n");

@@ -12,7 +12,7 @@ const says =
   (stdout: string, stderr = ""): RunProgram =>
   async () => ({ stdout, stderr, code: 0 });
 
-describe("a version", () => {
+describe("the version check", () => {
   test.each([
     ["v(\\S+)", "tool v1.4.2\n", ">=1.2", true],
     ["(\\d+\\.\\d+\\.\\d+)", "2.0.0", "^1", false],
@@ -20,25 +20,25 @@ describe("a version", () => {
     ["(\\d[\\d.]*)", "2026.08.31", ">=0.5", true],
     ["(.*)+x(\\d+)", "xxxxx", "*", false],
     ["version (.+)", "nothing here", "*", false],
-  ])("by %j in %j within %s: %s", async (parse, said, range, ok) => {
+  ])("with the pattern %j, the output %j and the range %s returns %s", async (parse, said, range, ok) => {
     expect((await checkVersion({ command: "tool", parse, range }, program, says(said))).ok).toBe(ok);
   });
 
-  test("with a range that is none, the error names the key", async () => {
+  test("names the config key of an invalid range in its error", async () => {
     const check = { command: "tool", parse: "v(\\S+)", range: "banana" };
     await expect(checkVersion(check, program, says("v1.0.0"))).rejects.toThrow(
       'version_check.range "banana"',
     );
   });
 
-  test("is looked for in stdout, then in stderr", async () => {
+  test("looks for the version in stdout, then in stderr", async () => {
     const check = { command: "tool", parse: "v(\\S+)", range: "*" };
     expect((await checkVersion(check, program, says("v1.0.0", "v2.0.0"))).version).toBe("1.0.0");
     expect((await checkVersion(check, program, says("hello", "v2.0.0"))).version).toBe("2.0.0");
     expect((await checkVersion(check, program, says("hello"))).problem).toContain('tool printed "hello"');
   });
 
-  test("numbers in an error message are none", async () => {
+  test("reads no version from the stderr of a command that failed", async () => {
     const check = { command: "tool", parse: "v(\\S+)", range: "*" };
     const ends = (code: number | null) =>
       checkVersion(check, program, async () => ({ stdout: "", stderr: "no file /v7/x", code }));
@@ -46,7 +46,7 @@ describe("a version", () => {
     expect((await ends(null)).version).toBe("7/x");
   });
 
-  test("a pattern or a range that cannot be used is said", async () => {
+  test("refuses an invalid pattern or range", async () => {
     for (const [parse, range] of [
       ["(", "*"],
       ["(?=x)((a+)+)b", "*"],
@@ -57,12 +57,12 @@ describe("a version", () => {
       });
   });
 
-  test("a pattern that would take forever does not", async () => {
+  test("ends soon with a pattern that backtracks exponentially", async () => {
     const check = { command: "t", parse: "^(a+)+$", range: "*" };
     expect((await checkVersion(check, program, says(`${"a".repeat(10_000)}!`))).ok).toBe(false);
   });
 
-  test("a command that does not end is distinguished from one without output", async () => {
+  test("distinguishes a command that does not end from one without output", async () => {
     const check = { command: "tool -v", parse: "v(.*)", range: "*", timeoutMs: 200 };
     const stuck = { ...program, args: ["-e", "setInterval(() => {}, 1000)"] };
     expect((await checkVersion(check, stuck, runProgram)).problem).toBe(
@@ -73,12 +73,12 @@ describe("a version", () => {
     );
   });
 
-  test("a pattern that is only right without the u flag is used all the same", async () => {
+  test("accepts a pattern that is valid only without the u flag", async () => {
     const check = { command: "t", parse: "a\\-(\\d+)", range: "*" };
     expect((await checkVersion(check, program, says("a-3"))).version).toBe("3");
   });
 
-  test("a real program is run, and ended when it takes too long", async () => {
+  test("runs a real program, and stops it if it takes too long", async () => {
     const node = (code: string): Program => ({ ...program, args: ["-e", code] });
     expect(await runProgram(node("console.log('v3.1.0')"), { timeoutMs: 20_000 })).toMatchObject({
       stdout: "v3.1.0\n",
@@ -97,7 +97,7 @@ describe("a version", () => {
   });
 });
 
-test("a command is split into words, never by a shell", () => {
+test("splitCommand() splits a command into words, and refuses shell syntax", () => {
   expect(splitCommand(`tool "a b" 'c $d' e\\ f ""`)).toEqual(["tool", "a b", "c $d", "e f", ""]);
   expect(splitCommand(`tool "say \\"hi\\""`)).toEqual(["tool", 'say "hi"']);
   for (const line of [
@@ -116,7 +116,7 @@ test("a command is split into words, never by a shell", () => {
     expect(() => splitCommand(line)).toThrow(/cannot be used/);
 });
 
-test("a machine is known by several names", async () => {
+test("checkRequires() knows other names of a system and an architecture, such as macOS and aarch64", async () => {
   const here = { platform: "darwin", arch: "arm64" };
   await checkRequires({ os: ["linux", "macOS"], arch: ["aarch64"] }, here);
   await checkRequires({ os: [], arch: undefined }, here);
@@ -127,7 +127,7 @@ test("a machine is known by several names", async () => {
   await expect(checkRequires({ arch: ["amd64"] }, here)).rejects.toThrow("this machine has arm64");
 });
 
-test("memory and disk must be there, as much as it needs", async () => {
+test("checkRequires() refuses a machine with too little memory or disk space", async () => {
   const MB = 1024 * 1024;
   const here = { memory: 512 * MB, folder: "/nowhere/that/is/there/yet" };
   await checkRequires({ memoryBytes: 512 * MB, diskBytes: 1 }, here);
@@ -142,7 +142,7 @@ test("memory and disk must be there, as much as it needs", async () => {
 });
 
 test.skipIf(process.platform === "win32")(
-  "a program is found on the PATH, and not in the current folder",
+  "findProgram() looks on the PATH, and not in the current folder",
   async () => {
     const folder = mkdtempSync(join(tmpdir(), "portolan-find-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));

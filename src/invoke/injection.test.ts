@@ -1,4 +1,4 @@
-// Hostile values, against a real program that prints its words and a real server that returns its request.
+// Hostile values, against a real program that prints its arguments and a real server that returns its request.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -111,7 +111,7 @@ const LINES = ["x\r\nX-Evil: 1", "x\nX-Evil: 1", "x\r\n\r\nGET /evil HTTP/1.1", 
 
 const PLAIN = [...SHELL, ...TEMPLATES, ...PLACES];
 
-test("there are enough of them", () => {
+test("the lists contain more than 80 hostile values", () => {
   expect(new Set([...PLAIN, ...OPTIONS, ...BAD, ...DOTS, ...LINES]).size).toBeGreaterThan(80);
 });
 
@@ -130,8 +130,8 @@ const schema = {
   },
 };
 
-describe("words", () => {
-  test("a value is one word, whatever it holds", async () => {
+describe("arguments of a command", () => {
+  test("a hostile value stays one argument", async () => {
     const folder = emptyFolder();
     const words = ["clone", "{v}", "--name={v}", variable("v", "--depth {v}"), "pre-{v}-{other}", "last"];
     const { call } = await openTool(argv(words, { cwd: [{ kind: "text", text: folder }] }), schema, {
@@ -168,7 +168,7 @@ describe("words", () => {
     expect((await two.call({ other: "", v })).isError).toBe(true);
   });
 
-  test("an option is accepted where the schema says so, and within a word of the author's", async () => {
+  test("a value that begins with a dash is accepted if the schema or the template allows it", async () => {
     const { call } = await openTool(argv(["{flag}", "{dashed}", "{n}", "-x{v}"]), {
       type: "object",
       properties: {
@@ -189,13 +189,13 @@ describe("words", () => {
     expect(textOf(await call({ v: "a\0b" }))).toContain("NUL");
   });
 
-  test("a value that is too long for any program is said to be", async () => {
+  test("a value that is too long for any program gives an error that says so", async () => {
     const { call } = await openTool(argv(["{v}"]), schema);
     const result = await call({ v: "x".repeat(3_000_000) });
     expect(textOf(result)).toBe("The command cannot be started: its arguments are too long.");
   });
 
-  test("a caller cannot choose the program or its folder", async () => {
+  test("a caller cannot choose the program, or a folder outside of the given one", async () => {
     const { upstream, reports } = await openTool(
       {
         kind: "cli",
@@ -225,7 +225,7 @@ describe("words", () => {
       expect(textOf(await inside.call({ v })), v).toContain("lead to a folder outside of");
   });
 
-  test("names that the schema does not have are never words", async () => {
+  test("argument names that the schema does not declare are never passed on", async () => {
     const open = { type: "object", properties: { a: { type: "string" } }, additionalProperties: true };
     const { call } = await openTool(argv([], { appendUnused: true }), open);
     expect(textOf(await call({ "upload-pack": "x", a: "-y" }))).toContain("does not use the argument");
@@ -266,7 +266,7 @@ describe("scripts", () => {
       },
     );
     expect(reports).toEqual([]);
-    // All at once: starting a shell is most of the time.
+    // All calls at once, because the start of a shell takes most of the time.
     await Promise.all(
       PLAIN.map(async (v) => {
         const result = await call({ v });
@@ -304,7 +304,7 @@ describe("scripts", () => {
     expect(reports).toMatchObject([{ code: "TOOL_DROPPED" }]);
   });
 
-  test("a script with an open quote is named as such", async () => {
+  test("the diagnostic of a script with an open quote names the quote", async () => {
     const { reports } = await openTool(shell('echo "{v}'), schema);
     expect(reports).toMatchObject([
       {
@@ -322,7 +322,7 @@ describe("scripts", () => {
     "x={v}; echo $x",
     "echo eval-{v}",
     "cat < {v}",
-  ])("a script in which it would not is accepted: %j", async (code) => {
+  ])("a script in which a value cannot be code is accepted: %j", async (code) => {
     const parts = code
       .split(/(\{v\})/)
       .map((piece) =>
@@ -333,7 +333,7 @@ describe("scripts", () => {
     expect((await openTool(shell(parts), schema)).reports).toEqual([]);
   });
 
-  test("numbers may be part of arithmetic, and a list of programs may be chosen from", async () => {
+  test("a number may be part of arithmetic, and an enum value may be the program", async () => {
     const numbers = {
       type: "object",
       properties: { n: { type: "integer" }, p: { enum: ["echo", "printf"] } },
@@ -352,7 +352,7 @@ describe("scripts", () => {
 });
 
 describe("requests", () => {
-  test("a value stays in its place, whatever it holds", async () => {
+  test("a hostile value stays in its part of the URL", async () => {
     const recorder = await record();
     const { call } = await openTool(
       http("GET", `${recorder.origin}/api/users/{v}/profile?q={v}&fixed=1`, { headers: { "X-Fixed": "1" } }),
@@ -385,7 +385,7 @@ describe("requests", () => {
     expect(refused).toEqual(["../../admin"]);
   });
 
-  test.each([...DOTS, "", ...BAD, "./x", "a/../b", "..\\x"])("a part of the path cannot be %j", async (v) => {
+  test.each([...DOTS, "", ...BAD, "./x", "a/../b", "..\\x"])("a path segment cannot be %j", async (v) => {
     const recorder = await record();
     const { call } = await openTool(http("GET", `${recorder.origin}/users/{v}/profile`), schema);
     expect((await call({ v })).isError).toBe(true);
@@ -429,7 +429,7 @@ describe("requests", () => {
     },
   );
 
-  test("bodies are built as values, never as text", async () => {
+  test("a JSON body contains a hostile value as a string", async () => {
     const recorder = await record();
     const { call } = await openTool(http("POST", `${recorder.origin}/x`), schema);
     for (const v of PLAIN) {
@@ -438,7 +438,7 @@ describe("requests", () => {
     }
   });
 
-  test("what the URL fixes cannot be said again", async () => {
+  test("an argument cannot repeat a query parameter that the URL sets", async () => {
     const recorder = await record();
     const { call } = await openTool(http("GET", `${recorder.origin}/?role=user`), {
       ...strings("v"),

@@ -65,7 +65,7 @@ servers:
         url: ${origin}/users/{userId}
 `;
 
-test("the complete example works", async () => {
+test("the servers of the complete example clone a repository and request a user", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-mcpfile-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const { origin, requests } = await record((_request, response) => {

@@ -45,7 +45,7 @@ function plainly(
   return text;
 }
 
-test("a word is what its template and its values say, and there are no others", () => {
+test("each argument of a command is its filled template, and there are no others", () => {
   const parts = fc.array(fc.oneof(placeholder, literal(["x", "-", "=", " ", "'", "{"])), {
     minLength: 1,
     maxLength: 4,
@@ -77,7 +77,7 @@ test("a word is what its template and its values say, and there are no others", 
   );
 });
 
-test("a URL keeps its origin, its path's shape and its pairs", () => {
+test("a URL keeps its origin, its path segments and its query parameters", () => {
   const segment = fc.array(fc.oneof(placeholder, literal(["x", ".", "y-z"])), { minLength: 1, maxLength: 2 });
   const segments = fc.array(segment, { minLength: 1, maxLength: 4 });
   const slash: TemplatePart = { kind: "text", text: "/" };
@@ -98,7 +98,7 @@ test("a URL keeps its origin, its path's shape and its pairs", () => {
       const got = url.pathname.split("/").map(decodeURIComponent);
       const wanted = ["", "v1", ...path.map((parts) => plainly(parts, values))];
       if (JSON.stringify(got) !== JSON.stringify(wanted)) {
-        // Dots that the template's own author wrote are the author's.
+        // The author of a template may write a segment of dots.
         return path.some((parts) => parts.every((part) => part.kind === "text" && /^\.+$/.test(part.text)));
       }
       const name = query?.kind === "input" ? (query.path[0] ?? "") : "";
@@ -110,7 +110,7 @@ test("a URL keeps its origin, its path's shape and its pairs", () => {
   );
 });
 
-test("headers never hold line breaks, and their number is that of the config", () => {
+test("headers never contain line breaks, and values add no headers", () => {
   const { build } = createRequestBuilder(
     http("GET", "https://x.test/", { headers: { "X-A": "v{a}", "X-B": "{b}" } }),
   );

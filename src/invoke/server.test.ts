@@ -21,7 +21,7 @@ const caller = (scopes?: string[]) => ({
   ...(scopes === undefined ? {} : { scopes }),
 });
 
-test("describes what is there, and nothing else", async () => {
+test("the server announces only what the mcpfile declares, and refuses other methods", async () => {
   const { upstream } = await open({ tools: [tool(argv([]))], instructions: "Be kind." });
   expect(upstream.describe()).toEqual({
     info: { name: "made", version: "1.0.0" },
@@ -51,7 +51,7 @@ test("describes what is there, and nothing else", async () => {
   expect(nothing.upstream.describe().capabilities).toEqual({});
 });
 
-test("lists carry the definitions and how long they hold", async () => {
+test("lists contain the definitions, ttlMs and cacheScope", async () => {
   const { upstream } = await open({
     tools: [tool(argv([]), strings("a"), { title: "It" })],
     prompts: [{ definition: { name: "p" }, inputSchema: strings(), invocation: argv([]) }],
@@ -93,7 +93,7 @@ test("arguments are checked before anything runs, and every problem is reported"
   expect((await call({ s: "x" })).isError).toBeUndefined();
 });
 
-test("further arguments are allowed where the schema says so, or takes properties from elsewhere", async () => {
+test("additional arguments are accepted only if the schema allows them or declares them in allOf", async () => {
   const call = async (schema: JsonSchema, args: Record<string, unknown>) =>
     (await (await openTool(argv([], { ignored: [["a"], ["xa"]] }), schema)).call(args)).isError;
   expect(await call({ type: "object" }, { a: 1 })).toBe(true);
@@ -104,7 +104,7 @@ test("further arguments are allowed where the schema says so, or takes propertie
   expect(await call(all, { b: 1 })).toBe(true);
 });
 
-test("a schema that cannot be checked lets nothing through", async () => {
+test("a call is refused if the schema of the tool cannot be checked", async () => {
   const { call } = await openTool(argv([]), {
     type: "object",
     properties: { a: { $ref: "http://x.test/s" } },
@@ -112,7 +112,7 @@ test("a schema that cannot be checked lets nothing through", async () => {
   expect(textOf(await call({ a: 1 }))).toContain("cannot be checked");
 });
 
-test("defaults are put in, also inside of objects that are given", async () => {
+test("missing arguments get their defaults, also inside of given objects", async () => {
   const { requests, origin } = await record();
   const { call } = await openTool(http("POST", `${origin}/{kind}`), {
     type: "object",
@@ -128,7 +128,7 @@ test("defaults are put in, also inside of objects that are given", async () => {
   expect(requests[1]).toMatchObject({ url: "/x", body: '{"off":true}' });
 });
 
-test("names that do not exist", async () => {
+test("unknown tools, prompts and resources give an error", async () => {
   const { upstream } = await open({ tools: [tool(argv([]))], resources: [] });
   const ask = (method: string, params: Record<string, unknown>) => upstream.request({ method, params });
   await expect(ask("tools/call", { name: "ti" })).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
@@ -138,7 +138,7 @@ test("names that do not exist", async () => {
   await expect(ask("resources/read", { uri: "x" })).rejects.toMatchObject({ code: "RESOURCE_NOT_FOUND" });
 });
 
-test("scopes: all that are required, where there is such a notion", async () => {
+test("a call needs all required scopes, if the token of the caller has scopes", async () => {
   const { call } = await open({ tools: [tool(argv([]), undefined, { scopes: ["read", "write"] })] });
   expect((await call()).isError).toBeUndefined();
   expect((await call({}, { caller: caller() })).isError).toBeUndefined();
@@ -151,7 +151,7 @@ test("scopes: all that are required, where there is such a notion", async () => 
   await expect(call({}, { caller: caller([]) })).rejects.toMatchObject({ code: "FORBIDDEN" });
 });
 
-test("secrets that are missing are all named when the server opens", async () => {
+test("the error at the start names all missing secrets", async () => {
   const tools = [tool(argv(["${ONE}", "${TWO}"])), tool(http("GET", "http://x.test/${THREE}"))];
   await expect(open({ tools }, { env: { TWO: "2" } })).rejects.toMatchObject({
     code: "SECRET_MISSING",
@@ -159,7 +159,7 @@ test("secrets that are missing are all named when the server opens", async () =>
   });
 });
 
-test("a secret that is missing blocks only what uses it, until it is there", async () => {
+test("a missing secret blocks only the tools that use it, until it is set", async () => {
   const tools = [
     tool(argv(["${ONE}", "${TWO}"]), undefined, { name: "closed" }),
     tool(argv(["x"]), undefined, { name: "free" }),
@@ -187,7 +187,7 @@ test("a secret that is missing blocks only what uses it, until it is there", asy
   expect(textOf(await ask("closed"))).toBe('["1","2"]');
 });
 
-test("prompts: one message with the output", async () => {
+test("a prompt returns one message with the output of its command", async () => {
   const { upstream } = await open({
     prompts: [
       {
@@ -218,7 +218,7 @@ test("prompts: one message with the output", async () => {
   await expect(get({}, [])).rejects.toMatchObject({ code: "FORBIDDEN" });
 });
 
-test("resources and templates: types, text and bytes", async () => {
+test("resources and templates return their MIME type, and text or base64", async () => {
   const { origin, requests } = await record((request, response) => {
     if (request.url === "/png") response.setHeader("content-type", "image/png");
     if (request.url === "/html") response.setHeader("content-type", "text/html; charset=utf-8");
@@ -271,7 +271,7 @@ test("resources and templates: types, text and bytes", async () => {
   await expect(read("user://a/c")).rejects.toMatchObject({ code: "RESOURCE_NOT_FOUND" });
 });
 
-test("one thing that cannot be used is left out; the rest works", async () => {
+test("an invalid tool or template is left out with a diagnostic; the rest works", async () => {
   const { upstream, reports, call } = await open({
     tools: [tool(http("GET", "ftp://x/"), undefined, { name: "bad" }), tool(argv(["fine"]))],
     resourceTemplates: [

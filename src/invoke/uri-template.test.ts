@@ -27,7 +27,7 @@ test.each<[template: string, uri: string, values: Record<string, string> | undef
   ["f:x{?a}", "f:x?a=", undefined],
   ["f:x{?a}", "f:x", undefined],
   ["f:fixed", "f:fixed", {}],
-])("%s and %s", (template, uri, values) => {
+])("the template %s reads the values of the URI %s", (template, uri, values) => {
   expect(createUriMatcher(template)(uri)).toEqual(values);
 });
 
@@ -42,11 +42,11 @@ test.each([
   "f:{?a}x",
   "f:{a}/{a}",
   "f:{;a}",
-])("%s is not understood", (template) => {
+])("the template %s is refused", (template) => {
   expect(() => createUriMatcher(template)).toThrow("cannot be used");
 });
 
-test("what was put in comes out", () => {
+test("reads back any values that are encoded into a URI", () => {
   const match = createUriMatcher("x://h/{a}/{b}{?c,d}");
   const value = fc.string({ minLength: 1, unit: "grapheme" }).filter((text) => !/\p{Surrogate}/u.test(text));
   fc.assert(
@@ -57,7 +57,7 @@ test("what was put in comes out", () => {
   );
 });
 
-test("no URI takes long", () => {
+test("a long URI is matched in bounded time", () => {
   const match = createUriMatcher("{+a}x{+b}x{+c}x{+d}x{+e}y");
   const started = performance.now();
   expect(match("x".repeat(8_000))).toBeUndefined();

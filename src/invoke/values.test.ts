@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { asText, valueAt, withoutPath } from "./values.ts";
 
-test("values by their path, and nothing that objects inherit", () => {
+test("valueAt() returns the value at a path, and no inherited properties", () => {
   const args = { a: { b: 1, n: null }, list: [1] };
   expect(valueAt(args, ["a", "b"])).toBe(1);
   expect(valueAt(args, ["a", "n"])).toBeUndefined();
@@ -12,7 +12,7 @@ test("values by their path, and nothing that objects inherit", () => {
   }
 });
 
-test("without a path, and without parents that it leaves empty", () => {
+test("withoutPath() removes the value at a path, and parents that become empty", () => {
   const args = { a: { b: { c: 1 } }, d: { e: 1, f: 2 } };
   expect(withoutPath(args, ["a", "b", "c"])).toEqual({ d: { e: 1, f: 2 } });
   expect(withoutPath(args, ["d", "e"])).toEqual({ a: { b: { c: 1 } }, d: { f: 2 } });
@@ -30,6 +30,6 @@ test.each([
   [true, "true"],
   ["x", "x"],
   [{ a: [1] }, '{"a":[1]}'],
-])("%j as text", (value, text) => {
+])("asText() writes %j as text", (value, text) => {
   expect(asText(value)).toBe(text);
 });

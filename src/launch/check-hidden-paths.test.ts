@@ -32,7 +32,7 @@ test("a granted path that does not exist is reported as such, and no grant is su
   ]);
 });
 
-test("an argument after the words of npx has its number in the file", async () => {
+test("the message names an argument of npx by its index in the config file", async () => {
   const folder = realpathSync(mkdtempSync(join(homedir(), "portolan-hidden-")));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const named = async (command: string, args: string[]): Promise<string[]> => {

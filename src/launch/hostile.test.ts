@@ -58,7 +58,7 @@ async function run(command: readonly string[], { as, sandbox, cwd, ...more }: Wi
     ...more,
     settings: { ...more.settings, sandbox: { mode: "enforce", backend, ...sandbox } },
   });
-  // The following would otherwise be done to this machine.
+  // Without a sandbox, the attack would change this machine.
   if (plan.sandbox.backend !== backend) throw new Error("there is no sandbox");
   const { stdout, stderr } = await runProgram(startedAs(spawnable, as), { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
@@ -75,7 +75,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       backend = "bubblewrap";
     });
 
-    test("cannot move away what leads to something hidden or only to be read", async () => {
+    test("cannot move the parent folders of a hidden or read-only path", async () => {
       rmSync(at("w"), { recursive: true, force: true });
       createFile("w/a/b/secret/key");
       createFile("w/a/c/fixed/file");
@@ -112,7 +112,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       expect(next).not.toContain("/key");
     });
 
-    test("cannot talk to programs through sockets in what it is given", async () => {
+    test("cannot connect to Unix sockets in granted folders", async () => {
       const deep = "d1/d2/d3/d4/d5/d6/d7/d8/d9/node_modules/x";
       const places = ["socks/near", "socks/.git/fsmonitor", `socks/${deep}/far`, "socks/relative"];
       for (const place of places) await listen(place);
@@ -130,7 +130,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       });
       expect(meant).toContain("socks/near reached");
       expect(meant.match(/reached/g)).toHaveLength(1);
-      // Also where nothing was declared: the folder that its script stands in.
+      // The same applies to the folder of its script, which needs no grant.
       const own = await run(
         ["node", createFile("socks/server.js", connect("socks/near").replace("await ", ""))],
         {
@@ -140,7 +140,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       expect(own).toBe("socks/near ECONNREFUSED");
     });
 
-    test("cannot talk to a program that listens in the server's own folder, by a relative name", async () => {
+    test("cannot connect to a socket with a relative name in its own project folder", async () => {
       createFile("project/package.json", "{}");
       const server = createFile(
         "project/server.cjs",
@@ -172,7 +172,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       }
     });
 
-    test("has no memory without bounds", async () => {
+    test("has a limited /dev/shm, and a read-only /dev", async () => {
       const sandbox = { limits: { memoryBytes: 300 * 1024 * 1024 } };
       const script =
         "df -k --output=size /dev/shm | tail -1; touch /dev/x; touch /dev/shm/x && echo shared; echo > /dev/null && echo null";
@@ -187,7 +187,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
 
     // With unshare, the programs that create a sandbox stay in it.
     if (name !== "unshare")
-      test("finds, with exec.allow, no folders of programs amid the libraries", async () => {
+      test("finds no folders of programs among the libraries if exec.allow is set", async () => {
         const script = `const fs = require("node:fs"); const found = [];
       const look = (folder, deep) => { for (const e of fs.readdirSync(folder, { withFileTypes: true })) {
         const path = folder + "/" + e.name;
@@ -201,7 +201,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
         expect(await shell(git, { as, sandbox: { exec: { allow: ["git", "wc"] } } })).toBe("1");
       });
 
-    test("is found by the path that it is called by", async () => {
+    test("starts by a path that contains a symbolic link", async () => {
       createFile("real/app/server.js", "console.log('started', require('./part.js'))");
       createFile("real/app/part.js", "module.exports = 'whole'");
       if (!existsSync(at("linked"))) symlinkSync("real", at("linked"));
@@ -215,9 +215,9 @@ for (const [name, as] of BACKENDS_AND_USERS)
     });
   });
 
-describe("what a server is given", needs("bubblewrap"), () => {
+describe("the implied grants of a server", needs("bubblewrap"), () => {
   test.each(["written", "real"])(
-    "is not all of a HOME that is a link, in its %s spelling",
+    "do not contain the whole HOME if HOME is a symbolic link, by its %s path",
     async (spelling) => {
       createFile("homes/user/server.js", "console.log(require('node:fs').readdirSync(__dirname).join(' '))");
       createFile("homes/user/.ssh/id");
@@ -229,7 +229,7 @@ describe("what a server is given", needs("bubblewrap"), () => {
       expect(await shell("ls -A", { cwd: home })).toBe("");
       if (!existsSync(at("links/to-home"))) symlinkSync(at("homes/user"), at("links/to-home"));
       expect(await shell("ls -A .", { cwd: at("links/to-home") })).toBe("");
-      // The granted part of it is there in both.
+      // The granted part is visible under both paths.
       createFile("homes/user/notes/a");
       const read = { fs: { read: ["~/notes"] } };
       expect(await shell(`cat ~/notes/a ${at("links/home/notes/a")}`, { sandbox: read })).toBe(
@@ -238,7 +238,7 @@ describe("what a server is given", needs("bubblewrap"), () => {
     },
   );
 
-  test("is not for the server itself to choose for its next start", async () => {
+  test("cannot be extended by files that the server writes before its next start", async () => {
     createFile("victim/bin/run", "#!/bin/sh\n");
     createFile("victim/package.json", "{}");
     createFile("victim/secret.js", "");

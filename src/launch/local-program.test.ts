@@ -34,14 +34,17 @@ test.each([
   [["tsx", "server.ts"], "tsx", ["server.ts"]],
   [["-y", "typescript"], "tsc", []],
   [["-p", "typescript", "tsc"], "tsc", []],
-])("npx %j is the program in node_modules", async (words, program, args) => {
+])("npx %j starts the program in node_modules", async (words, program, args) => {
   const command = join(folder, "node_modules/.bin", program);
   expect(await find(words)).toEqual({ kind: "binary", command, args });
 });
 
-test.each([[["tsx@4"]], [["other"]], [["-p", "other", "tsc"]]])("npx %j is a package", async (words) => {
-  expect(await find(words)).toMatchObject({ kind: "npm" });
-});
+test.each([[["tsx@4"]], [["other"]], [["-p", "other", "tsc"]]])(
+  "npx %j installs a package",
+  async (words) => {
+    expect(await find(words)).toMatchObject({ kind: "npm" });
+  },
+);
 
 test("a program that another server can replace is not used", async () => {
   expect(await find(["tsx"], [serverThatWrites("s")])).toMatchObject({ kind: "binary" });

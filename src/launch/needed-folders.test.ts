@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { withNeededFolders } from "./needed-folders.ts";
 
-test("a data file among other files gets a folder of its own, also in a personal folder", () => {
+test("for a data file among other files, a separate folder is suggested, also in a personal folder", () => {
   const home = realpathSync(mkdtempSync(join(tmpdir(), "portolan-needed-")));
   onTestFinished(() => rmSync(home, { recursive: true, force: true }));
   const endpoint = { command: "npx", args: ["-y", "@modelcontextprotocol/server-memory"] };

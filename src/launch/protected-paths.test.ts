@@ -69,7 +69,7 @@ function request(script: string, { sandbox, homeFolder, ...more }: Omit<Wish, "a
 
 async function shell(script: string, { as, ...wish }: Wish): Promise<string> {
   const { plan, spawnable } = await prepare(request(script, wish));
-  // The following would otherwise be done to this machine.
+  // Without a sandbox, the attack would change this machine.
   if (plan.sandbox.backend !== backend) throw new Error("there is no sandbox");
   const { stdout, stderr } = await runProgram(startedAs(spawnable, as), { timeoutMs: 20_000 });
   return (stdout + stderr).trim();
@@ -79,7 +79,7 @@ async function mountsOf(sandbox: SandboxConfig): Promise<readonly Mount[]> {
   return (await planLaunch(request("true", { sandbox }))).sandbox.policy.mounts;
 }
 
-/** Everything that a shell can do to a file to make it another one. */
+/** All the ways in which a shell can change or replace a file. */
 const attempts = (file: string): string => `
   echo evil > ${file}
   echo evil >> ${file}
@@ -110,7 +110,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       backend = "bubblewrap";
     });
 
-    test("cannot change what its workspace was read from, in any way", async () => {
+    test("cannot change the config files of its workspace in any way", async () => {
       for (const [name, text] of Object.entries(WORKSPACE)) createFile(name, text);
       context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
       const sandbox = { fs: { write: [at("w")] } };
@@ -123,7 +123,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
         sandbox,
       });
       expect(readdirSync(at("w/.drivers"))).toEqual(["a"]);
-      // All else is the server's to write; also what has a usual name, where others are listed.
+      // The server may write all other files; also manifest.yaml, because portolan.yaml lists other sources.
       createFile("w/manifest.yaml");
       await shell(`echo ok > ${at("w/manifest.yaml")}`, { as, sandbox });
       expect(readFileSync(at("w/manifest.yaml"), "utf8")).toBe("ok\n");
@@ -139,7 +139,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       expect(readFileSync(at("w/src/file"), "utf8")).toBe("ok\n");
     });
 
-    test("nor what would be read from the folder that it may write, nor by another spelling", async () => {
+    test("cannot change config files in a writable folder, also by a path with a symbolic link", async () => {
       createFile("w/portolan.yaml");
       createFile("w/.cursor/mcp.json");
       symlinkSync(at("w"), at("link"));
@@ -151,7 +151,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
         expect(readFileSync(at(file), "utf8")).toBe(`content of ${file}\n`);
     });
 
-    test("sees nothing of Portolan's own, and cannot create anything there", async () => {
+    test("cannot see the data of Portolan, and cannot create files there", async () => {
       createFile("home/data/portolan/gateway/token", "hush");
       createFile("home/cache/portolan/tools/x.json", "hush");
       createFile("home/config/portolan/own.yaml", "fixed");
@@ -175,7 +175,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       }
     });
 
-    test("nor the .env files beside its script, unless they are granted", async () => {
+    test("cannot read the .env files beside its script, unless they are granted", async () => {
       const program = createFile("app/run.sh", `cat ${at("app/.env")} ${at("app/data")}`);
       createFile("app/package.json", "{}");
       createFile("app/.env", "hush");
@@ -187,7 +187,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       expect(await shell("", { ...wish, sandbox: { fs: { read: [at("app/.env")] } } })).toBe("hushdata");
     });
 
-    test("but the packages of its workspace are there, without their .env files", async () => {
+    test("can read the npm packages of its monorepo, without their .env files", async () => {
       createFile("mono/package.json", JSON.stringify({ workspaces: ["packages/*"] }));
       createFile("mono/secret", "hush");
       createFile("mono/node_modules/dep/index.js", 'module.exports = "dep";');
@@ -207,7 +207,7 @@ for (const [name, as] of BACKENDS_AND_USERS)
       expect(await shell("", { as, sandbox: {}, endpoint })).toBe("dep lib");
     });
 
-    test("but its own program and its own kept home are there", async () => {
+    test("can use its own program and its own kept HOME in the data folder of Portolan", async () => {
       vi.stubEnv("XDG_DATA_HOME", at("home/data"));
       createFile("home/data/portolan/homes/other/secret", "hush");
       createFile("home/data/portolan/store/b/secret", "hush");
@@ -231,8 +231,8 @@ for (const [name, as] of BACKENDS_AND_USERS)
     });
   });
 
-// The gate is for the user that the tests run as, and for no other.
-test("a server in a sandbox in a sandbox cannot change them either", needs("bubblewrap"), async () => {
+// The egress proxy works only for the user who runs the tests.
+test("a server in a nested sandbox cannot change config files", needs("bubblewrap"), async () => {
   createFile("w/portolan.yaml", "servers: {}\n");
   context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
   const sandbox = { fs: { write: [at("w")] }, network: ["allowed.invalid"], exec: { spawn: false } };
@@ -246,7 +246,7 @@ describe("a sandbox is refused when", needs("bubblewrap"), () => {
   const refusal = async (sandbox: SandboxConfig): Promise<string> =>
     shell("true", { sandbox }).catch((error: Error) => error.message);
 
-  test("a config file in it is a link that the server could replace, and its target is covered in any case", async () => {
+  test("a config file in it is a link that the server could replace; the target is always protected", async () => {
     createFile("w/real/portolan.yaml", "servers: {}\n");
     symlinkSync("real/portolan.yaml", at("w/portolan.yaml"));
     context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
@@ -265,14 +265,14 @@ describe("a sandbox is refused when", needs("bubblewrap"), () => {
     });
   });
 
-  test("a config file in it has a second name", async () => {
+  test("a config file in it has a hard link", async () => {
     createFile("w/portolan.yaml", "servers: {}\n");
     linkSync(at("w/portolan.yaml"), at("w/second"));
     expect(await refusal({ fs: { write: [at("w")] } })).toContain("a hard link");
     expect(await refusal({ fs: { read: [at("w")] } })).toBe("");
   });
 
-  test("it is granted a config file, or Portolan's own data, by name", async () => {
+  test("it has a grant to write a config file, or a grant to the data of Portolan", async () => {
     vi.stubEnv("XDG_DATA_HOME", at("data"));
     createFile("w/portolan.yaml", "servers: {}\n");
     createFile("data/portolan/gateway/token", "hush");
@@ -284,7 +284,7 @@ describe("a sandbox is refused when", needs("bubblewrap"), () => {
   });
 });
 
-test("what is granted inside of a folder of config files may be written; what decides in it may not", async () => {
+test("a granted folder inside of .drivers is writable; the rest of .drivers is read-only", async () => {
   createFile("w/.drivers/a/DRIVER.md", "---\nid: a\n---\n");
   createFile("w/.drivers/a/state/x");
   context.configFiles.add((await loadCatalog(at("w"))).usedPaths);
@@ -298,7 +298,7 @@ test("what is granted inside of a folder of config files may be written; what de
   ]);
 });
 
-test("the files of other clients in a home that may be written", async () => {
+test("the config files of other clients in a writable home are read-only", async () => {
   vi.stubEnv("HOME", at("home"));
   createFile("home/.claude.json", "{}");
   createFile("home/.cursor/mcp.json", "{}");

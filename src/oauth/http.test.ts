@@ -17,7 +17,7 @@ const OPENSSL = "openssl";
 /** Names that the resolver of this file leads to a private address. */
 const [SERVER, ISSUER, OTHER] = ["mcp.corp.test", "sso.corp.test", "vault.corp.test"];
 
-describe("a private network", needs("openssl"), () => {
+describe("OAuth requests in a private network", needs("openssl"), () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-oauth-"));
   const requests: string[] = [];
   const { lookup } = dns;
@@ -61,13 +61,13 @@ describe("a private network", needs("openssl"), () => {
   const statusOf = async (http: OAuthHttp, host: string): Promise<number> =>
     (await http.get(at(host))).status;
 
-  test("has the server of the config, and the issuer and the provider that the operator wrote", async () => {
+  test("reach the server and the issuer that the operator configured", async () => {
     const http = createOAuthHttp(at(SERVER), { named: [at(ISSUER).href, undefined] });
     expect(await statusOf(http, SERVER)).toBe(200);
     expect(await statusOf(http, ISSUER)).toBe(200);
   });
 
-  test("is closed to hosts that only metadata names, with the setting that opens it", async () => {
+  test("are refused for hosts that only metadata names, with a hint about the setting", async () => {
     const http = createOAuthHttp(at(SERVER), { named: [at(ISSUER).href] });
     requests.length = 0;
     await expect(http.get(at(OTHER))).rejects.toMatchObject({
@@ -81,7 +81,7 @@ describe("a private network", needs("openssl"), () => {
     expect(requests).toEqual([]);
   });
 
-  test("has the token endpoint of an exchange", async () => {
+  test("reach the configured token endpoint of a token exchange", async () => {
     const login = new ExchangedLogin({
       ...{ server: "s", url: "https://s.test/mcp", subjectToken: () => "token" },
       exchange: { tokenEndpoint: at(ISSUER).href, clientId: "c" },

@@ -81,11 +81,11 @@ describe("the base URL", () => {
       "https://me:secret@b.example",
       ["the base URL contains a user name or a password, which a file must not contain"],
     ],
-  ])("%j with %j", (servers, baseUrl, expected) => {
+  ])("is chosen from the servers %j and the option %j", (servers, baseUrl, expected) => {
     expect(urlFor({ servers }, baseUrl)).toEqual(expected);
   });
 
-  it("that is given takes the place of the servers of a path and of an operation, with a warning", () => {
+  it("in the option replaces the servers of a path and of an operation, with a warning", () => {
     const own = [{ url: "https://public.example/v2" }];
     const paths = {
       "/a": { get: { operationId: "a", servers: own, responses: {} } },
@@ -109,7 +109,7 @@ describe("the base URL", () => {
     expect(convert(description).mcpfile).toContain("https://public.example/v2");
   });
 
-  it("of a fetched description is relative to its URL, for each operation by itself", () => {
+  it("of a fetched description is resolved against its URL, for each operation", () => {
     const paths = {
       "/a": { get: { operationId: "a", servers: [{ url: "https://other.example" }], responses: {} } },
       "/b": { get: { operationId: "b", responses: {} } },
@@ -126,7 +126,7 @@ describe("the base URL", () => {
     expect(urls({ servers: undefined })).toEqual(["https://other.example", "https://doc.example"]);
   });
 
-  it("is an error once, and all operations are skipped for it", () => {
+  it("gives one error if it is relative, and all operations are skipped", () => {
     const result = convert({ servers: [{ url: "v1" }], paths: { "/x": GET, "/y": GET } });
     expect(result).toMatchObject({ mcpfile: "", tools: 0 });
     expect(result.diagnostics).toMatchObject([{ severity: "error", line: 1, path: "/servers/0" }]);
@@ -138,7 +138,7 @@ describe("the base URL", () => {
     [{ host: "h.example:8443", basePath: "v2" }, "https://h.example:8443/v2"],
     [{ host: "h.example/evil" }, undefined],
     [{ basePath: "/v2" }, undefined],
-  ])("Swagger 2: %j", (more, expected) => {
+  ])("of Swagger 2 comes from host, basePath and schemes: %j", (more, expected) => {
     const text = JSON.stringify({ swagger: "2.0", info: {}, paths: { "/x": GET }, ...more });
     const { mcpfile } = convertOpenApi(text, { file: "a.json" });
     expect(parse(mcpfile)?.invocationBases.api.http.url).toBe(expected);
@@ -159,12 +159,12 @@ describe("names", () => {
     for (const name of names) expect(name).toMatch(/^[A-Za-z0-9_-]{1,64}$/);
   });
 
-  it("do not depend on what was chosen", () => {
+  it("do not depend on the option only", () => {
     const paths = { "/a": { get: { operationId: "x" } }, "/b": { get: { operationId: "x" } } };
     expect(convert({ paths }, { only: ["/b"] }).file.tools[0].name).toBe("x_2");
   });
 
-  it("of the server come from its title or the caller", () => {
+  it("of the server come from the title of the API, or from the option name", () => {
     const paths = { "/x": GET };
     expect(convert({ paths, info: { title: "My Ünïque API (v2)" } }).file).toMatchObject({
       name: "my-unique-api-v2",
@@ -174,7 +174,7 @@ describe("names", () => {
   });
 });
 
-describe("only", () => {
+describe("the option only", () => {
   const paths = {
     "/pets": { get: { operationId: "listPets", tags: ["pets"] }, post: { operationId: "addPet" } },
     "/users/{id}": { get: { operationId: "getUser", parameters: [{ name: "id", in: "path" }] } },
@@ -186,13 +186,13 @@ describe("only", () => {
     ["/users/*", ["getUser"]],
     ["tag:pets", ["listPets"]],
     ["POST /pets", ["addPet"]],
-  ])("%s", (pattern, expected) => {
+  ])("selects operations by %s", (pattern, expected) => {
     expect(convert({ paths }, { only: [pattern] }).file.tools.map((tool: Loose) => tool.name)).toEqual(
       expected,
     );
   });
 
-  it("says what matches nothing", () => {
+  it("reports a pattern that matches nothing", () => {
     const result = convert({ paths }, { only: ["nothing*"] });
     expect(result).toMatchObject({ mcpfile: "", skipped: [] });
     expect(messages(result)).toEqual([
@@ -206,7 +206,7 @@ describe("parameters", () => {
   const tool = (parameters: object[], path = "/x"): Loose =>
     convert({ paths: { [path]: { get: { parameters } } } });
 
-  it("that cannot be sent are left out, or end the operation when they are required", () => {
+  it("that cannot be sent are left out; if they are required, the operation is skipped", () => {
     const object = { name: "o", in: "header", schema: { type: "object" } };
     expect(tool([object]).file.tools[0].inputSchema.properties).toEqual({});
     expect(tool([{ ...object, required: true }]).skipped[0].reason).toBe(
@@ -218,14 +218,14 @@ describe("parameters", () => {
     expect(tool([{ in: "query" }]).skipped[0].reason).toBe('one of its parameters has no "name" or no "in"');
   });
 
-  it("that HTTP says itself are ignored", () => {
+  it("for headers that HTTP sets itself are ignored", () => {
     const result = tool(
       ["Accept", "authorization", "Host", "Content-Length"].map((name) => ({ name, in: "header" })),
     );
     expect(result.file.tools[0].invocation.extends.extend).toEqual({ url: "/x" });
   });
 
-  it("keep out of references, sections and the object itself", () => {
+  it("with reserved names, such as env and __proto__, get other names", () => {
     const names = ["headers", "env", "constructor", "__proto__"];
     const { properties } = tool(names.map((name) => ({ name, in: "query" }))).file.tools[0].inputSchema;
     expect(Object.keys(properties)).toEqual(["headers_query", "env_query", "constructor_", "proto"]);
@@ -234,7 +234,7 @@ describe("parameters", () => {
     ).toBe("/%24{id}/a%20b/%25zz/%C3%A4");
   });
 
-  it("in styles of the path", () => {
+  it("in the path can have the styles label and matrix", () => {
     const parameters = [
       { name: "a", in: "path", style: "label", schema: { type: "string" } },
       { name: "b", in: "path", style: "matrix", schema: { type: "string" } },
@@ -245,7 +245,7 @@ describe("parameters", () => {
     expect(inputSchema.properties.c.type).toBe("string");
   });
 
-  it("several cookies: optional ones would take the others along", () => {
+  it("in several cookies are left out if they are optional", () => {
     const cookie = (name: string, required: boolean): object => ({ name, in: "cookie", required });
     const result = tool([cookie("a", true), cookie("b", false), cookie("c", true)]);
     expect(result.file.tools[0].invocation.extends.extend.headers).toEqual({ Cookie: "a={a}; c={c}" });
@@ -271,7 +271,7 @@ describe("security", () => {
     [[{ d: [] }], undefined],
     [[{ nothing: [] }], undefined],
     [[{}], undefined],
-  ])("%j", (security, expected) => {
+  ])("gives headers for the requirements %j", (security, expected) => {
     expect(headers(security)).toEqual(expected);
   });
 });
@@ -294,11 +294,11 @@ describe("schemas", () => {
     [{ type: "string", nullable: true }, { type: ["string", "null"] }],
     [{ nullable: true }, {}],
     [5, {}],
-  ])("%j", (schema, expected) => {
+  ])("of the form %j are normalized", (schema, expected) => {
     expect(property(schema)).toEqual(expected);
   });
 
-  it("a part that requires what another hides is written out", () => {
+  it("a part of allOf does not require a read-only property of another part", () => {
     const components = {
       schemas: {
         Id: { type: "object", properties: { id: { type: "string", readOnly: true } } },
@@ -320,7 +320,7 @@ describe("schemas", () => {
     ["#/components/schemas/A", 'the reference "#/components/schemas/A" is circular'],
     ["#anchor", 'the reference "#anchor" has a form that is not supported'],
     ["http://x/y.json", 'it refers to another file, "http://x/y.json", which Portolan does not read'],
-  ])("$ref %s", ($ref, reason) => {
+  ])("an operation with the $ref %s is skipped", ($ref, reason) => {
     const components = {
       schemas: { A: { $ref: "#/components/schemas/B" }, B: { $ref: "#/components/schemas/A" } },
     };
@@ -330,11 +330,11 @@ describe("schemas", () => {
     expect(result.tools).toBe(1);
   });
 
-  it("long texts are cut", () => {
+  it("long descriptions are cut", () => {
     expect(one({ description: "x".repeat(20_000) }).description).toHaveLength(MAX_DESCRIPTION);
   });
 
-  it("an answer that is not always the same object is not promised", () => {
+  it("a tool has an outputSchema only if all success responses have the same object or list", () => {
     const json = (schema: object): object => ({ content: { "application/json": { schema } } });
     const object = { type: "object", properties: { a: {} } };
     expect(one({ responses: { 200: json(object), 400: json({}) } }).outputSchema).toEqual(object);

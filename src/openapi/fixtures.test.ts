@@ -26,7 +26,7 @@ const found = ({ diagnostics }: ConvertedApi): string[] =>
   diagnostics.map(({ severity, line, column, message }) => `${severity} ${line}:${column} ${message}`);
 
 describe.each(["petstore-3.0.json", "shop-3.1.yaml", "petstore-2.0.yaml"])("%s", (file) => {
-  it("gives a mcpfile that is read without a word, the same each time", () => {
+  it("gives an mcpfile without diagnostics, and the same text each time", () => {
     const text = readFileSync(join(folder, file), "utf8");
     const { mcpfile, tools } = convertOpenApi(text, { file });
     const read = parseMcpfile(mcpfile, "mcpfile.yaml");
@@ -42,7 +42,7 @@ describe.each(["petstore-3.0.json", "shop-3.1.yaml", "petstore-2.0.yaml"])("%s",
 describe("OpenAPI 3.0 in JSON", () => {
   const api = load("petstore-3.0.json");
 
-  it("has the head of the file", () => {
+  it("the mcpfile has the name, version, instructions and base URLs of the API", () => {
     expect(api.file).toMatchObject({
       kind: "MCPToolDefinitions",
       schemaVersion: "0.2.0",
@@ -111,7 +111,7 @@ describe("OpenAPI 3.0 in JSON", () => {
     });
   });
 
-  it("createPet: properties of the body as arguments, without what only comes back", () => {
+  it("createPet: properties of the body become arguments, without read-only properties", () => {
     const { inputSchema, outputSchema, ...tool } = api.tool("createPet");
     expect(Object.keys(inputSchema.properties)).toEqual([
       "X-Trace-Id",
@@ -142,7 +142,7 @@ describe("OpenAPI 3.0 in JSON", () => {
     expect(overrideOf(tool)).toEqual({ method: "POST" });
   });
 
-  it("get_pet_by_id: the first security that can be written, in the query and a cookie", () => {
+  it("get_pet_by_id: the first supported security requirement, in the query and a cookie", () => {
     const tool = api.tool("get_pet_by_id");
     expect(tool.invocation.extends.from).toBe("api-2");
     expect(urlOf(tool)).toBe("/pets/{petId}?api_key=${PETSTORE_KEY}");
@@ -174,14 +174,14 @@ describe("OpenAPI 3.0 in JSON", () => {
     expect(overrideOf(tags)).toEqual({ method: "PUT", bodyRoot: "body" });
   });
 
-  it("delete_pets_petId: a name and a text of its own", () => {
+  it("delete_pets_petId: a generated name and description", () => {
     expect(api.tool("delete_pets_petId")).toMatchObject({
       description: "Deprecated. Sends a DELETE request to /pets/{petId}.",
       annotations: { destructiveHint: true, openWorldHint: true },
     });
   });
 
-  it("skips the rest, with places and reasons", () => {
+  it("operations that cannot become tools are skipped, with position and reason", () => {
     expect(api.skipped.map(({ operation, reason }) => `${operation}: ${reason}`)).toEqual([
       "OPTIONS /pets/{petId}/photo: a tool cannot send OPTIONS",
       'POST /pets/{petId}/photo: its body is "multipart/form-data"; a tool can send JSON and forms',
@@ -218,7 +218,7 @@ describe("OpenAPI 3.1 in YAML", () => {
     expect(api.file).toMatchObject({ version: "2.4.0", instructions: "Orders and baskets." });
   });
 
-  it("post_orders: parts of allOf side by side, oauth2 as a bearer, equal answers as one", () => {
+  it("post_orders: allOf becomes one object, oauth2 a bearer token, equal responses one schema", () => {
     const tool = api.tool("post_orders");
     expect(Object.keys(tool.inputSchema.properties)).toEqual(["note", "items"]);
     expect(tool.inputSchema.required).toEqual(["items"]);
@@ -229,7 +229,7 @@ describe("OpenAPI 3.1 in YAML", () => {
     expect(api.needs).toEqual(["SHOP_API_TOKEN"]);
   });
 
-  it("patchOrder: another server, a kind of JSON, a body of alternatives", () => {
+  it("patchOrder: a server of the operation, merge-patch JSON, a body with oneOf", () => {
     const tool = api.tool("patchOrder");
     expect(api.file.invocationBases[tool.invocation.extends.from].http.url).toBe("https://orders.example");
     expect(headersOf(tool)).toEqual({ "Content-Type": "application/merge-patch+json" });
@@ -245,21 +245,21 @@ describe("OpenAPI 3.1 in YAML", () => {
     expect(tool.outputSchema).toEqual({ type: "object" });
   });
 
-  it("login: a form keeps the names of its fields, and parameters get others", () => {
+  it("login: form fields keep their names, and a parameter with the same name gets another", () => {
     const tool = api.tool("login");
     expect(urlOf(tool)).toBe("/login?user={user_query}");
     expect(overrideOf(tool)).toEqual({ method: "POST", body: "form" });
     expect(tool.inputSchema).toMatchObject({ required: ["user", "password"], additionalProperties: false });
   });
 
-  it("odd: braces that are no parameters", () => {
+  it("odd: braces in the path that are not parameters are escaped", () => {
     expect(urlOf(api.tool("odd"))).toBe("/odd/{{missing}}/{{{{literal}}}}");
     expect(found(api)).toContainEqual(
       expect.stringContaining('"{missing}" in its path is not a declared parameter'),
     );
   });
 
-  it("growTree and loop: recursion is kept, a circle of nothing is not", () => {
+  it("growTree and loop: recursion is kept; a schema that refers only to itself is skipped", () => {
     const node = { $ref: "#/$defs/Node", description: "a child" };
     expect(api.tool("growTree").inputSchema).toMatchObject({
       properties: { children: { items: node } },
@@ -279,7 +279,7 @@ describe("OpenAPI 3.1 in YAML", () => {
 describe("Swagger 2", () => {
   const api = load("petstore-2.0.yaml");
 
-  it("findPets: lists with commas as text, others repeated, security over parameters", () => {
+  it("findPets: lists with commas become text, others repeat, security replaces a parameter", () => {
     const tool = api.tool("findPets");
     expect(urlOf(tool)).toBe("/pets?tags={tags}&colors={colors}&age={age}");
     expect(tool.inputSchema.properties).toEqual({
@@ -303,7 +303,7 @@ describe("Swagger 2", () => {
     });
   });
 
-  it("addPet: the body parameter, basic, and recursion through definitions", () => {
+  it("addPet: a body parameter, basic authentication, and recursive definitions", () => {
     const tool = api.tool("addPet");
     expect(tool.inputSchema).toMatchObject({
       properties: { name: { type: "string" }, owner: { $ref: "#/$defs/Owner" } },
@@ -316,7 +316,7 @@ describe("Swagger 2", () => {
     expect(tool.outputSchema.required).toEqual(["id", "name"]);
   });
 
-  it("renamePet: fields of a form", () => {
+  it("renamePet: form fields become arguments", () => {
     const tool = api.tool("renamePet");
     expect(urlOf(tool)).toBe("/pets/{id_path}");
     expect(overrideOf(tool)).toEqual({ method: "POST", body: "form" });
@@ -327,7 +327,7 @@ describe("Swagger 2", () => {
     });
   });
 
-  it("head_feed is a tool; files and XML are not", () => {
+  it("head_feed becomes a tool; operations with files or XML are skipped", () => {
     expect(api.tool("head_feed").annotations.readOnlyHint).toBe(true);
     expect(api.skipped.map(({ operation, reason }) => `${operation}: ${reason}`)).toEqual([
       "POST /pets/{id}/photo: it takes a file, which a tool cannot send",

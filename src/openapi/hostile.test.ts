@@ -35,7 +35,7 @@ describe("hostile texts", () => {
     ["no anchor", "a: *x", "alias"],
     ["two documents", "a: 1\n---\nb: 2", "several YAML documents"],
     ["broken YAML", "a: b: c", "not valid YAML"],
-  ])("%s", (_, text, expected) => {
+  ])("give an error: %s", (_, text, expected) => {
     const started = performance.now();
     const result = convertOpenApi(text, { file: "f.yaml" });
     expect(result).toMatchObject({ mcpfile: "", tools: 0, skipped: [] });
@@ -44,7 +44,7 @@ describe("hostile texts", () => {
     expect(performance.now() - started).toBeLessThan(25_000);
   });
 
-  it("broken JSON has a place, comments are no fault", () => {
+  it("the error of broken JSON has a position, and comments are accepted", () => {
     expect(convertOpenApi('{\n "a" 1}', { file: "f.json" }).diagnostics[0]).toMatchObject({
       line: 2,
       column: 6,
@@ -55,7 +55,7 @@ describe("hostile texts", () => {
     expect(result.skipped).toMatchObject([{ operation: "TRACE /x", line: 2 }]);
   });
 
-  it("keys that reach into objects are left out and harm nobody", () => {
+  it("keys such as __proto__ are left out with a diagnostic, and pollute no prototype", () => {
     const text = json({ paths: { "/x": { get: { operationId: "x" } } } }).replace(
       '"get":',
       '"__proto__":{"polluted":true},"constructor":{"prototype":{"polluted":true}},"get":',
@@ -72,7 +72,7 @@ describe("hostile texts", () => {
   });
 
   it(
-    "too many operations, and schemas that refer to everything, end soon and fit",
+    "too many operations with linked schemas are converted in bounded time and size",
     { timeout: 120_000 },
     () => {
       const count = 120;
@@ -117,7 +117,7 @@ describe("hostile texts", () => {
   );
 });
 
-it("offsets in JSON lead to the key", () => {
+it("findInJson() returns the offset of a key", () => {
   fc.assert(
     fc.property(fc.jsonValue({ maxDepth: 4 }), fc.boolean(), (value, pretty) => {
       const text = JSON.stringify({ a: value, z: [value] }, null, pretty ? 2 : 0);
@@ -236,7 +236,7 @@ describe("any description", () => {
     }),
   });
 
-  it("gives a file that is read without a fault, and never throws", () => {
+  it("gives a valid mcpfile, and never an exception", () => {
     fc.assert(
       fc.property(description, fc.boolean(), ({ version, ...rest }, yaml) => {
         const { openapi: _, ...head } = HEAD;
@@ -255,7 +255,7 @@ describe("any description", () => {
     );
   });
 
-  it("nor does any other value or text", () => {
+  it("of any other value or text causes no exception", () => {
     fc.assert(
       fc.property(
         fc.oneof(

@@ -84,7 +84,7 @@ describe("a description that is too large for one file", () => {
     expect(messages(result)).toMatch(/inputSchemas that are too large are shortened/);
   });
 
-  it("splits a tag that is too large itself", () => {
+  it("is split within a tag that is too large itself", () => {
     const result = convert(describeApi(1, 34, 60));
     expect(result.tools).toBe(34);
     expect(result.files.map(({ name }) => name).slice(0, 2)).toEqual([
@@ -94,7 +94,7 @@ describe("a description that is too large for one file", () => {
     check(result);
   });
 
-  it("keeps the parts near the root, and accepts everything that the whole schema accepts", async () => {
+  it("keeps the schema parts near the root, and accepts all values of the whole schema", async () => {
     const { mcpfile } = convert(describeApi(1, 1, 200));
     const [tool] = (parse(mcpfile) as { tools: { inputSchema: Record<string, unknown> }[] }).tools;
     const schema = tool?.inputSchema ?? {};
@@ -115,15 +115,15 @@ describe("a description that is too large for one file", () => {
   });
 });
 
-describe("split", () => {
+describe("the option split", () => {
   const small = describeApi(3, 2, 2);
 
-  it("is one file unless it is requested", () => {
+  it("gives one file if it is not set", () => {
     expect(convert(small).files).toMatchObject([{ name: "mcpfile.yaml", tools: 6 }]);
     expect(messages(convert(small))).toBe("");
   });
 
-  it("by tag, and by size", () => {
+  it("can be by tag or by size", () => {
     const byTag = convert(small, { split: "tag", name: "a-name-of-more-than-forty-characters-in-all" });
     expect(byTag.files.map(({ name, tools }) => [name, tools])).toEqual(
       [0, 1, 2].map((index) => [`part-${index}.mcpfile.yaml`, 2]),
@@ -136,7 +136,7 @@ describe("split", () => {
     check(bySize);
   });
 
-  it("reports a list of tools that is too large for a model", () => {
+  it("without it, a list of tools that is too large for a model is reported", () => {
     const many = convert(describeApi(2, 70, 1));
     expect(messages(many)).toMatch(/^140 tools with about \d+ 000 tokens are a long list/m);
     expect(messages(convert(describeApi(2, 70, 1), { only: ["tag:Part 1"] }))).toBe("");

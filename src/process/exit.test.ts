@@ -10,7 +10,7 @@ test.each([
   [{ code: 139, signal: null }, "was ended by SIGSEGV (exit code 139)"],
   [{ code: 129, signal: null }, "exited with code 129"],
   [{ code: 255, signal: null }, "exited with code 255"],
-])("%j", (exit, words) => {
+])("describes the exit %j", (exit, words) => {
   expect(describeExit(exit)).toBe(words);
 });
 
@@ -43,6 +43,6 @@ test.each([
     { code: 1 },
     "sh: tsc: not found",
   ],
-])("%j %j", (stderr, exit, line) => {
+])("finds the line of stderr that explains the exit: %j %j", (stderr, exit, line) => {
   expect(explainingLine(stderr, exit)).toBe(line);
 });

@@ -9,7 +9,7 @@ import { environmentOf, processes, stateOf } from "./proc.ts";
 import { CHILD_VARIABLE, endLeftovers, endLeftoversNow, newMark } from "./leftovers.ts";
 import { needs } from "../../test/helpers/needs.ts";
 
-/** A process that no signal but the last ends, in a session of its own, whose parent has gone. */
+/** A process that only SIGKILL ends, in its own session, whose parent has exited. */
 const DAEMON = `trap "" TERM HUP INT; setsid sh -c 'trap "" TERM HUP INT; echo $$; exec sleep 100' </dev/null`;
 
 /** A server that may have left processes of any id behind. */
@@ -39,15 +39,15 @@ async function start(script: string): Promise<{ group: ChildGroup; pid: number }
   return { group, pid: Number(line.toString()) };
 }
 
-describe.skipIf(process.platform !== "linux")("what a server leaves behind", () => {
-  test("is gone when it was stopped", needs("setsid"), async () => {
+describe.skipIf(process.platform !== "linux")("a process that a server leaves behind", () => {
+  test("ends when the server is stopped", needs("setsid"), async () => {
     const { group, pid } = await start(`${DAEMON} & cat`);
     expect(isThere(pid)).toBe(true);
     await group.stop();
     expect(isThere(pid)).toBe(false);
   });
 
-  test("is gone soon after it ended by itself", needs("setsid"), async () => {
+  test("ends after the server exits by itself", needs("setsid"), async () => {
     const { group, pid } = await start(`${DAEMON} & read line; exit 3`);
     expect(isThere(pid)).toBe(true);
     group.stdin.write("\n");
@@ -56,7 +56,7 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
     expect(isThere(pid)).toBe(false);
   });
 
-  test("is searched for among newer processes, and among all after a long run", async () => {
+  test("is searched for among newer processes, or among all after a long run of the server", async () => {
     const [mark, old] = [newMark(), newMark()];
     const before = await sleeper({ [CHILD_VARIABLE]: mark });
     const server = await sleeper({});
@@ -65,12 +65,12 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
     expect([before, after].map(isThere)).toEqual([true, false]);
     const other = await sleeper({ [CHILD_VARIABLE]: old });
     await endLeftovers(mark, { pid: server, livedMs: 3_600_000 });
-    // Ids that begin again are noticed: the server has a larger one than the newest process.
+    // A restart of the process ids is detected: the server has a larger id than the newest process.
     await endLeftovers(old, { pid: Number.MAX_SAFE_INTEGER, livedMs: 1_000 });
     expect([before, other].map(isThere)).toEqual([false, false]);
   });
 
-  test("of another server stays, as does what only looks like it", async () => {
+  test("of another server keeps running, and so does a process with a similar environment", async () => {
     const [mine, other] = [newMark(), newMark()];
     const wanted = await sleeper({ A: "1", [CHILD_VARIABLE]: mine });
     const others = await Promise.all([
@@ -87,7 +87,7 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
     expect(others.slice(1).map(isThere)).toEqual([true, true, true]);
   });
 
-  test("of many that end together is looked for together", async () => {
+  test("is searched for once if many servers end together", async () => {
     const marks = Array.from({ length: 50 }, newMark);
     const pids = await Promise.all(marks.map((mark) => sleeper({ [CHILD_VARIABLE]: mark })));
     const looks = marks.map((mark) => endLeftovers(mark, ANY));
@@ -97,7 +97,7 @@ describe.skipIf(process.platform !== "linux")("what a server leaves behind", () 
   });
 });
 
-test.skipIf(process.platform !== "linux")("an environment is read whole, however long it is", async () => {
+test.skipIf(process.platform !== "linux")("environmentOf() reads an environment of any length", async () => {
   const pid = await sleeper({ LONG: "x".repeat(100_000), LAST: "y" });
   await expect.poll(() => environmentOf(pid).endsWith("\0LAST=y\0")).toBe(true);
   expect(environmentOf(pid)).toHaveLength("LONG=".length + 100_000 + "\0LAST=y\0".length);

@@ -8,8 +8,8 @@ import { isOwnerAnywhereGone, isOwnerGone, ownerTag, ownerTagAnywhere } from "./
 const [, , namespace = ""] = ownerTag().split(".");
 const machine = ownerTagAnywhere().split(".")[3] ?? "";
 
-describe.skipIf(process.platform !== "linux")("an owner", () => {
-  test("lives as long as its process does, and is not another one with its number", async () => {
+describe.skipIf(process.platform !== "linux")("isOwnerGone()", () => {
+  test("returns true if the process has ended, or if another process has its id", async () => {
     const child = spawn("/bin/sleep", ["100"], { stdio: "ignore" });
     onTestFinished(() => void child.kill("SIGKILL"));
     await once(child, "spawn");
@@ -23,10 +23,10 @@ describe.skipIf(process.platform !== "linux")("an owner", () => {
     expect(isOwnerGone(ownerTag())).toBe(false);
   });
 
-  test("is gone also when nobody has asked how it ended", async () => {
+  test("returns true for a zombie process", async () => {
     const parent = spawn("/bin/sh", ["-c", "sleep 100 & exec sleep 101"], { stdio: "ignore" });
     onTestFinished(() => void parent.kill("SIGKILL"));
-    // The shell itself would ask.
+    // The shell itself would collect the exit status.
     await expect.poll(() => readFileSync(`/proc/${parent.pid}/cmdline`, "latin1")).toBe("sleep\x00101\x00");
     const [pid = Number.NaN] = childrenOf(parent.pid ?? Number.NaN);
     process.kill(pid, "SIGKILL");
@@ -34,7 +34,7 @@ describe.skipIf(process.platform !== "linux")("an owner", () => {
     expect(isOwnerGone(`${pid}.${stateOf(pid)?.started}.${namespace}`)).toBe(true);
   });
 
-  test("of another machine, another namespace or an unknown kind is never said to be gone", () => {
+  test("returns false for a tag of another machine or namespace, or of an unknown form", () => {
     const gone = `4194303.1.${namespace}`;
     expect(isOwnerAnywhereGone(`${gone}.${machine}`)).toBe(true);
     expect(isOwnerAnywhereGone(ownerTagAnywhere())).toBe(false);

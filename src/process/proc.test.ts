@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { childrenOf, processes, stateOf } from "./proc.ts";
 
-/** A process with two children, of which it never asks how they ended; in a group of its own, which goes with the test. */
+/** A process with two children, whose exit status it never collects. It has its own group, which the test ends. */
 async function parent(): Promise<number> {
   const child = spawn("/bin/sh", ["-c", "sleep 100 & sleep 100 & exec sleep 101"], {
     ...{ stdio: "ignore", detached: true },
@@ -15,13 +15,13 @@ async function parent(): Promise<number> {
   onTestFinished(() => {
     process.kill(-pid, "SIGKILL");
   });
-  // The shell itself would ask.
+  // The shell itself would collect the exit status.
   await expect.poll(() => readFileSync(`/proc/${pid}/cmdline`, "latin1")).toBe("sleep\x00101\x00");
   return pid;
 }
 
 describe.skipIf(process.platform !== "linux")("processes", () => {
-  test("are known with parent, group and start, whatever they are called", async () => {
+  test("have a parent, a group and a start time, also with an unusual name", async () => {
     const folder = mkdtempSync(join(tmpdir(), "portolan-family-"));
     onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
     const odd = join(folder, "a) Z 1 (b");
@@ -40,7 +40,7 @@ describe.skipIf(process.platform !== "linux")("processes", () => {
     expect(processes()).toContain(pid);
   });
 
-  test("have children, of which those count that run", async () => {
+  test("have children, and only running children are listed", async () => {
     const pid = await parent();
     const children = childrenOf(pid);
     expect(children).toHaveLength(2);
@@ -52,7 +52,7 @@ describe.skipIf(process.platform !== "linux")("processes", () => {
     expect(childrenOf(pid)).toEqual([second]);
   });
 
-  test("that are gone have neither", async () => {
+  test("that have ended have no state and no children", async () => {
     const child = spawn("/bin/true", { stdio: "ignore" });
     await once(child, "exit");
     expect(stateOf(child.pid ?? Number.NaN)).toBeUndefined();

@@ -18,7 +18,7 @@ const LIMIT = { timeoutMs: 60_000 };
 
 const isGone = (pid: number): boolean => stateOf(pid)?.isDead ?? true;
 
-test("output is captured as text and cut off at a bound", async () => {
+test("output is captured as text, and cut off at a limit", async () => {
   expect(
     await runProgram(node("process.stdout.write('é'); console.error('b'); process.exit(3)"), LIMIT),
   ).toEqual({

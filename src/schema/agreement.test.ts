@@ -77,7 +77,7 @@ function bareAnswer(given: object, instance: unknown): boolean | undefined {
   }
 }
 
-test("check, engine and view agree", async () => {
+test("the full check, the bare engine and the Zod view agree on random schemas and values", async () => {
   await fc.assert(
     fc.asyncProperty(schema, value, async (given, instance) => {
       const result = (await createValidator(given, { budgetMs: 5000 })).check(instance);

@@ -1,4 +1,4 @@
-// The limits hold, and the walk itself survives what it refuses.
+// Limits of schemas and values. The measurement itself survives a hostile schema.
 
 import { expect, test } from "vitest";
 import { boundSchema, INSTANCE_LIMITS, measureInstance, SCHEMA_LIMITS } from "./bounds.ts";
@@ -14,7 +14,7 @@ const reasonOf = (schema: unknown): string => {
   return bounds.ok ? "ok" : bounds.reason;
 };
 
-test("ordinary schemas pass, whatever their names", () => {
+test("a schema whose property names are keywords is accepted", () => {
   const schema = {
     type: "object",
     properties: { pattern: { type: "string" }, $ref: { type: "string" }, uniqueItems: {} },
@@ -26,7 +26,7 @@ test("ordinary schemas pass, whatever their names", () => {
   });
 });
 
-test("depth counts schemas", () => {
+test("a schema that is nested too deeply is refused", () => {
   const deep = (levels: number): unknown => nest(levels, (inner) => ({ properties: { a: inner } }));
   expect(reasonOf(deep(SCHEMA_LIMITS.depth - 1))).toBe("ok");
   expect(reasonOf(deep(SCHEMA_LIMITS.depth))).toMatch(/nested more than 64 deep/);
@@ -41,7 +41,7 @@ test("size, subschemas and properties are limited", () => {
   expect(reasonOf({ properties: many })).toMatch(/2000 properties/);
 });
 
-test("200 000 levels and a million entries neither overflow nor linger", () => {
+test("200 000 levels and a million entries are refused without a stack overflow", () => {
   const arrays = JSON.parse("[".repeat(200_000) + "]".repeat(200_000)) as unknown;
   expect(reasonOf({ default: arrays })).toMatch(/deep/);
   expect(reasonOf(nest(200_000, (inner) => ({ not: inner })))).toMatch(/deep/);
@@ -49,7 +49,7 @@ test("200 000 levels and a million entries neither overflow nor linger", () => {
   expect(measureInstance(Array.from({ length: 1_000_000 }, () => 0))).toMatchObject({ ok: false });
 });
 
-test("what is not a schema is said to be none", () => {
+test("a value that is not a schema is reported as such", () => {
   for (const odd of [null, undefined, 5, "x", []]) expect(reasonOf(odd)).toMatch(/not a JSON Schema/);
   expect(reasonOf(false)).toBe("ok");
 });
@@ -64,14 +64,14 @@ test.each([
   [{ pattern: "a" }, true],
   [{ const: { $ref: "#", uniqueItems: true, pattern: "(?=a)" } }, true],
   [{ properties: { $ref: { const: 1 } } }, true],
-])("tame: %j is %s", (schema, tame) => {
+])("boundSchema() marks %j as tame: %s", (schema, tame) => {
   expect(boundSchema(schema)).toMatchObject({
     ok: true,
     facts: { tame },
   });
 });
 
-test("an instance is measured", () => {
+test("measureInstance() returns the size and depth of a value, and whether it is plain JSON", () => {
   expect(measureInstance({ a: ["xyz", { b: null }], cdefg: 1 })).toMatchObject({
     ok: true,
     nodes: 6,

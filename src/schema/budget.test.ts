@@ -1,4 +1,4 @@
-// The budget stops what does not stop by itself, and leaves nothing behind.
+// Time budget: stops work that does not end by itself, and leaves no global variable behind.
 
 import { afterEach, expect, test } from "vitest";
 import { withinBudget } from "./budget.ts";
@@ -10,12 +10,12 @@ const slots = (): symbol[] =>
 
 afterEach(() => expect(slots()).toEqual([]));
 
-test("gives the value of work that is done in time", () => {
+test("withinBudget() returns the value of work that ends in time", () => {
   expect(withinBudget(1000, () => 42)).toEqual({ ok: true, value: 42 });
   expect(withinBudget(1000, () => undefined)).toEqual({ ok: true, value: undefined });
 });
 
-test("stops a loop and a running regular expression", () => {
+test("withinBudget() stops an endless loop and a running regular expression", () => {
   expect(withinBudget(20, bomb)).toEqual({ ok: false, reason: "budget" });
   expect(
     withinBudget(20, () => {
@@ -24,7 +24,7 @@ test("stops a loop and a running regular expression", () => {
   ).toEqual({ ok: false, reason: "budget" });
 });
 
-test("a full stack is a reason, any other error is the caller's", () => {
+test("withinBudget() reports a stack overflow as a reason, and throws other errors", () => {
   expect(withinBudget(1000, overflow)).toEqual({ ok: false, reason: "stack" });
   const error = new TypeError("mine");
   expect(() =>
@@ -34,7 +34,7 @@ test("a full stack is a reason, any other error is the caller's", () => {
   ).toThrow(error);
 });
 
-test("works inside itself", () => {
+test("withinBudget() can be nested", () => {
   expect(withinBudget(1000, () => [withinBudget(10, bomb), 1])).toEqual({
     ok: true,
     value: [{ ok: false, reason: "budget" }, 1],

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import * as room from "./index.ts";
 
-test("the public names", () => {
+test("the schema module exports exactly the listed names", () => {
   expect(Object.keys(room).sort()).toEqual([
     "INSTANCE_LIMITS",
     "SCHEMA_LIMITS",
@@ -34,7 +34,7 @@ test("the public names", () => {
   ]);
 });
 
-test("zod, cfworker, re2js and built-in modules are imported as types or when needed", () => {
+test("zod, cfworker, re2js and built-in modules are imported only as types or dynamically", () => {
   const folder = new URL(".", import.meta.url);
   for (const file of readdirSync(folder).filter(
     (name) => name.endsWith(".ts") && !name.endsWith(".test.ts"),

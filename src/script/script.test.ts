@@ -29,7 +29,7 @@ const SEED = `# Import MCP server
 @mcp repo = github.resource("github://repos/mlld-lang/mlld")
 `;
 
-test("the script of the package format", () => {
+test("parses the example script of the package format", () => {
   const { script, diagnostics } = parse(SEED);
   expect(diagnostics).toEqual([]);
   expect(script?.statements.map(({ kind }) => kind)).toEqual([
@@ -42,7 +42,7 @@ test("the script of the package format", () => {
   expect(parse(SEED.replaceAll("\n", "\r\n")).script?.statements).toEqual(script?.statements);
 });
 
-test("the present form of the language", () => {
+test("parses the current syntax of imports, variables and calls", () => {
   const text = [
     'import tools from mcp "node server.mjs --x" as @gh',
     "import tools { @create_issue as @mk, @list } from mcp 'node other.mjs'",
@@ -59,7 +59,7 @@ test("the present form of the language", () => {
   expect(calls).toEqual(["gh createIssue", "node other.mjs create_issue", "node other.mjs list"]);
 });
 
-test("text that looks like a statement, and text that is escaped", () => {
+test("keeps text that looks like a statement, and removes the escapes of escaped text", () => {
   const { script } = parse("show me\nimport taxes\nvar x\n\\# a\n  \\@b \\{{c}}\n\n\\show @x\n");
   const [only, ...more] = script?.statements ?? [];
   expect(more).toEqual([]);
@@ -67,7 +67,7 @@ test("text that looks like a statement, and text that is escaped", () => {
   expect(parts.map(String).join("")).toBe("show me\nimport taxes\nvar x\n# a\n  @b {{c}}\n\nshow @x");
 });
 
-describe("errors have their position, and all come at once", () => {
+describe("errors have a position, and are reported all at once", () => {
   test.each<[string, string[]]>([
     ["@import mcp x from y", ['1:20 The name of a package is expected, not "y".']],
     ["@import mcp x from @a/b@1", ["1:24 A script cannot choose the version of a package."]],
@@ -119,7 +119,7 @@ describe("errors have their position, and all come at once", () => {
   });
 
   test.each(['{ @fs.read } from mcp "a b"', '{ @1 } from mcp "a b"', '@fs.read from mcp "a b"'])(
-    "a wrong import %j shows the right forms",
+    "the hint for a wrong import %j shows the right syntax",
     (rest) => {
       expect(parse(`import tools ${rest}`).diagnostics).toMatchObject([
         { hint: expect.stringMatching(/^Write import tools from mcp/) as string },
@@ -150,7 +150,7 @@ describe("errors have their position, and all come at once", () => {
   });
 });
 
-describe("limits", () => {
+describe("limits of a script", () => {
   const deep = (depth: number): string => `@data a = ${"[ ".repeat(depth)}${"]".repeat(depth)}`;
   test.each<[string, string, string]>([
     ["size", "x".repeat(SCRIPT_LIMITS.bytes + 1), "is larger than"],

@@ -16,12 +16,12 @@ function importsOf(file: string, seen: Set<string> = new Set<string>()): Set<str
   return seen;
 }
 
-test("the room opens without the keyring, cryptography, env-paths or child processes", () => {
+test("importing the secrets module loads no keyring, cryptography, env-paths or child processes", () => {
   const loaded = [...importsOf(fileURLToPath(new URL("index.ts", import.meta.url)))];
   expect(loaded.filter((path) => !path.startsWith("/")).sort()).toEqual([
     "node:fs",
     "node:fs/promises",
-    // The model imports this, so every room does.
+    // The model imports this, so every module does.
     "node:module",
     "node:net",
     "node:os",
@@ -31,7 +31,7 @@ test("the room opens without the keyring, cryptography, env-paths or child proce
   expect(loaded.filter((path) => /vault(-file|-key|-reader)?\.ts$/.test(path))).toEqual([]);
 });
 
-test("the room offers these values", async () => {
+test("the secrets module exports exactly the listed names", async () => {
   expect(Object.keys(await import("./index.ts")).sort()).toMatchInlineSnapshot(`
     [
       "REDACTED",

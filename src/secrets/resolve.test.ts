@@ -52,8 +52,8 @@ async function refused(endpoint: Endpoint, store: SecretStore): Promise<Unresolv
   return result;
 }
 
-describe("values", () => {
-  test("go into url, headers, env and args, and nowhere else", async () => {
+describe("secret references", () => {
+  test("are resolved in url, headers, env and args, and nowhere else", async () => {
     const store = storeWith({ TOKEN: "tok-1", KEY: "key-2", DIR: "dir" }, { HOST: "api.test" });
     expect(
       await resolved(
@@ -87,7 +87,7 @@ describe("values", () => {
     });
   });
 
-  test("come by kind: ${env:…} from the environment alone, ${secrets.…} from anywhere, defaults from the text", async () => {
+  test("read the environment for ${env:…}, any source for ${secrets.…}, or their default", async () => {
     const store = storeWith({ A: "vault-a", B: "vault-b" }, { A: "env-a" });
     const { endpoint, secrets } = await resolved(
       stdio({
@@ -111,13 +111,13 @@ describe("values", () => {
     ]);
   });
 
-  test("that only say where and who are no secrets, unless they are called so", async () => {
+  test("to variables such as HOME are not secrets, unless they are written as ${secrets.…}", async () => {
     const store = storeWith({}, { HOME: "/home/me", TOKEN: "tok-1" });
     expect((await resolved(stdio({ args: ["${HOME}/x", "${env:HOME}"] }), store)).secrets).toEqual([]);
     expect((await resolved(stdio({ env: { a: "${secrets.HOME}" } }), store)).secrets).toEqual(["/home/me"]);
   });
 
-  test("leave an endpoint without references the same object", async () => {
+  test("an endpoint without references stays the same object", async () => {
     const endpoint = http({ A: "$x {y}" });
     expect((await resolveEndpoint(endpoint, storeWith({}), { baseDir })) as object).toEqual({
       ok: true,
@@ -128,7 +128,7 @@ describe("values", () => {
     expect((await resolved(endpoint, storeWith({}))).endpoint).toBe(endpoint);
   });
 
-  test("are asked for once each, however often they are needed", async () => {
+  test("are looked up once each, however often they occur", async () => {
     const store = storeWith({ A: "value-a" });
     const get = vi.spyOn(store, "get");
     const { secrets } = await resolved(stdio({ args: ["${A}", "${A}${A}"], env: { A: "${A}" } }), store);
@@ -136,7 +136,7 @@ describe("values", () => {
     expect(secrets).toEqual(["value-a"]);
   });
 
-  test("are never read for references again", async () => {
+  test("are not resolved in the values of other references", async () => {
     const value = fc.string({ unit: fc.constantFrom("${A}", "${B}", "$", "$${", "x"), minLength: 1 });
     await fc.assert(
       fc.asyncProperty(value, async (it) => {
@@ -147,7 +147,7 @@ describe("values", () => {
     );
   });
 
-  test("in args are warned about, for they can be seen in the list of processes", async () => {
+  test("in args give a warning, because the list of processes shows them", async () => {
     const result = await resolveEndpoint(
       stdio({ args: ["a", "--token=${TOKEN}"], env: { T: "${TOKEN}" } }),
       storeWith({ TOKEN: "tok-canary" }),
@@ -163,8 +163,8 @@ describe("values", () => {
   });
 });
 
-describe("files", () => {
-  test("are read from beside the config file, without their last line break", async () => {
+describe("file references", () => {
+  test("are relative to the config file, and lose the last line break", async () => {
     await writeFile(join(baseDir, "token.txt"), "from file\r\n");
     await writeFile(join(baseDir, "two"), "a\n\n");
     const { endpoint, secrets } = await resolved(
@@ -185,7 +185,7 @@ describe("files", () => {
       async (path: string) => void spawnSync("mkfifo", [path]),
       /not a regular file|no such file/,
     ],
-  ])("that are %s are a problem", async (what, make, message) => {
+  ])("to a file that is %s are an error", async (what, make, message) => {
     const name = what.replaceAll(" ", "-");
     await make(join(baseDir, name));
     const { problems, missing } = await refused(stdio({ env: { A: `\${file:${name}}` } }), storeWith({}));
@@ -196,8 +196,8 @@ describe("files", () => {
   });
 });
 
-describe("what is missing or wrong", () => {
-  test("is all said at once, with where it is needed", async () => {
+describe("resolving an endpoint", () => {
+  test("reports all missing secrets at once, with the places that need them", async () => {
     const endpoint = stdio({
       args: ["x", "${A}", "${bad name}"],
       env: { T: "${B}${A}", U: "${C:-fine}", V: "${D" },
@@ -232,19 +232,19 @@ describe("what is missing or wrong", () => {
     ["NUL", stdio({ args: ["${V}"] }), "canary\0"],
     ["url", http({}, "https://x.test/?k=${V}"), "can\nary"],
     ["not a URL", http({}, "${V}/mcp"), "canary"],
-  ])("is a value that a %s cannot carry, without being shown", async (_, endpoint, value) => {
+  ])("reports a value that cannot be used, without showing it: %s", async (_, endpoint, value) => {
     const result = await refused(endpoint, storeWith({ V: value }));
     expect(result.problems).toMatchObject([{ code: "CONFIG_INVALID" }]);
     const error = toSecretError(result);
     expect(inspect(error, { depth: 9 }) + JSON.stringify(error)).not.toMatch(/canary|can\nary/);
   });
 
-  test("is a line break that stands in the config file itself", async () => {
+  test("reports a line break in a header of the config file", async () => {
     const { problems } = await refused(http({ H: "${A}\nX: y" }), storeWith({ A: "fine" }));
     expect(problems).toMatchObject([{ code: "FILE_INVALID", where: "headers.H" }]);
   });
 
-  test("is a store that fails, for the servers that need it", async () => {
+  test("reports a failed secret store only for servers that need it", async () => {
     const store = storeWith({});
     store.get = async () => {
       throw new PortolanError("SECRET_STORE_FAILED", "The vault is damaged.", { hint: "Restore it." });
@@ -255,7 +255,7 @@ describe("what is missing or wrong", () => {
     ]);
     expect(toSecretError(result).code).toBe("SECRET_STORE_FAILED");
     expect((await resolved(http({ H: "plain" }), store)).secrets).toEqual([]);
-    // With a default there is something to go on with; a warning names the store that failed.
+    // A reference with a default still resolves; a warning names the store that failed.
     const withDefault = await resolveEndpoint(http({ H: "${A:-x}" }), store, { baseDir });
     expect(withDefault).toMatchObject({
       ok: true,
@@ -272,7 +272,7 @@ describe("what is missing or wrong", () => {
   });
 });
 
-test("what was resolved is what the redactor takes out again", async () => {
+test("the redactor removes every value that was resolved", async () => {
   const { endpoint, secrets } = await resolved(
     http({ Authorization: "Bearer ${TOKEN}" }, "https://x.test/?k=${KEY}"),
     storeWith({ TOKEN: "tok canary/1", KEY: "key-canary" }),

@@ -42,7 +42,7 @@ function memorySource(name: SourceName, values: Record<string, string> = {}, wor
   };
 }
 
-describe("the environment", () => {
+describe("the environment as a source", () => {
   const source = createEnvironmentSource({
     TOKEN: "plain",
     PORTOLAN_SECRET_TOKEN: "marked",
@@ -53,7 +53,7 @@ describe("the environment", () => {
     HOME: "/home/me",
   });
 
-  test("gives marked variables first, and takes empty ones for none", async () => {
+  test("prefers variables with the prefix PORTOLAN_SECRET_, and ignores empty variables", async () => {
     const names = ["TOKEN", "OTHER", "EMPTY", "HOME", "NONE", "constructor", "__proto__"];
     const found = await Promise.all(names.map(async (name) => (await source.get(name))?.reveal()));
     expect(found).toEqual(["marked", "other", undefined, "/home/me", undefined, undefined, undefined]);
@@ -61,13 +61,13 @@ describe("the environment", () => {
     expect(await source.check()).toEqual({ ok: true, note: "2 variables named PORTOLAN_SECRET_…" });
   });
 
-  test("holds things that are no secrets", () => {
+  test("has variables that are not secrets, such as HOME and PATH", () => {
     expect(["HOME", "PATH", "LC_ALL", "XDG_DATA_HOME", "UserProfile"].every(isPlainVariable)).toBe(true);
     expect(["HOME_TOKEN", "TOKEN", "PATHS", "DATABASE_URL"].some(isPlainVariable)).toBe(false);
   });
 });
 
-describe("the order", () => {
+describe("the order of the sources", () => {
   test("is environment, keyring, vault, .env", async () => {
     const envFile = join(folder, ".env");
     await writeFile(envFile, "A=dotenv\nB=dotenv\nC=dotenv\nD=dotenv\n", { mode: 0o600 });
@@ -109,7 +109,7 @@ describe("the order", () => {
   });
 });
 
-describe("setting", () => {
+describe("setting a secret", () => {
   const memory = (keyringWorks: boolean): SecretStore =>
     storeOf(
       [
@@ -120,13 +120,13 @@ describe("setting", () => {
       (it) => told.push(it),
     );
 
-  test("an empty value is refused with the command that removes a secret", async () => {
+  test("refuses an empty value, and names the command that removes a secret", async () => {
     await expect(memory(true).set("A", "")).rejects.toMatchObject({
       hint: "To remove the secret: portolan secrets rm A",
     });
   });
 
-  test("goes to the keyring when it works, to the vault when it does not, or where it is told", async () => {
+  test("writes to the keyring if it works, else to the vault, or to the source that the call names", async () => {
     expect(await memory(true).set("A", "value")).toBe("keyring");
     expect(await memory(false).set("A", "value")).toBe("vault");
     expect(await memory(true).set("A", new Secret("value"), { to: "vault" })).toBe("vault");
@@ -134,7 +134,7 @@ describe("setting", () => {
     expect(told).toEqual([]);
   });
 
-  test("says when an earlier source will be asked first", async () => {
+  test("gives a warning if an earlier source has another value", async () => {
     const store = memory(true);
     await store.set("SHADOWED", "value");
     await store.set("TWICE", "value", { to: "keyring" });
@@ -158,7 +158,7 @@ describe("setting", () => {
     });
   });
 
-  test("has nowhere to go when the keyring is off and asked for", async () => {
+  test("fails if the call names the keyring, but the keyring is off", async () => {
     await expect(realStore().set("A", "value", { to: "keyring" })).rejects.toMatchObject({
       code: "SECRET_STORE_FAILED",
     });
@@ -166,7 +166,7 @@ describe("setting", () => {
 });
 
 describe("the real store", () => {
-  test("keeps secrets in the vault and tells what state each source is in", async () => {
+  test("keeps secrets in the vault, and returns the state of each source in check()", async () => {
     const store = realStore({ envFile: join(folder, "none.env") });
     expect(await store.get("A")).toBeUndefined();
     expect(await store.set("A", "canary-value")).toBe("vault");
@@ -182,7 +182,7 @@ describe("the real store", () => {
     expect((await readFile(join(folder, "secrets.vault"))).toString("latin1")).not.toContain("canary");
   });
 
-  test("with a vault that cannot be opened still gives what comes before it, and fails for the rest", async () => {
+  test("returns secrets of earlier sources if the vault cannot be opened, and fails for the others", async () => {
     await realStore().set("A", "value");
     const store = realStore({ env: { B: "from environment" }, promptPassphrase: async () => "wrong" });
     expect((await store.get("B"))?.source).toBe("environment");
@@ -208,7 +208,7 @@ describe("the real store", () => {
   });
 
   test.runIf(process.platform === "linux" && process.env["DBUS_SESSION_BUS_ADDRESS"] === undefined)(
-    "without a desktop session uses the vault; only check names the missing keyring",
+    "uses the vault without a desktop session; only check() names the missing keyring",
     async () => {
       const store = realStore({ keyring: "auto" });
       expect(await store.set("A", "value")).toBe("vault");

@@ -50,7 +50,7 @@ async function open(page: Page, path: string): Promise<void> {
 }
 
 describe("accounts", needs("chromium"), () => {
-  it("are shown with the name, the end of the token, and the command for a login", async () => {
+  it("are shown with the name, the expiry of the token, and the command for a login", async () => {
     const context = await (browser as Browser).newContext();
     const page = await context.newPage();
     await page.goto(served.link());

@@ -42,7 +42,7 @@ describe("the page of approvals", needs("chromium"), () => {
     });
   const card = () => page.getByRole("region", { name: "Call of return_input" });
 
-  it("approves a call once, which runs only then", async () => {
+  it("approves a call once, and the call runs only after that", async () => {
     await page.goto(served.link());
     await page.getByRole("heading", { name: "Servers", level: 1 }).waitFor();
     const exchange = call();

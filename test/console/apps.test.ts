@@ -140,7 +140,7 @@ describe("apps", needs("chromium"), () => {
     expect(reached).toEqual([]);
   });
 
-  it("opens a link only after a confirmation, and no script", async () => {
+  it("opens a link only after a confirmation, and refuses a script link", async () => {
     await signIn(served.link());
     await callTool("mcp_hostile_show");
     const app = await findApp("#tried:not(:empty)");
@@ -171,7 +171,7 @@ describe("apps", needs("chromium"), () => {
     expect(new URL(src).port).toBe(new URL(frames).port);
   });
 
-  it("hides the tools that only apps may call from models, and shows them to clients with apps", async () => {
+  it("shows app-only tools to clients that support apps, and hides them from other clients", async () => {
     await expect
       .poll(() => [...served.gateway.workspace.hub.toolNames().keys()])
       .toContain("mcp_hostile_show");

@@ -47,7 +47,7 @@ interface Head {
   readonly body?: string;
 }
 
-/** A request as no browser would send it. */
+/** A request that no browser would send. */
 function send({ method = "POST", path, headers = {}, body }: Head): Promise<{
   readonly status: number | undefined;
   readonly cookie: string | undefined;
@@ -81,7 +81,7 @@ async function takeCookie(): Promise<string> {
   return cookie ?? "";
 }
 
-describe("in the browser", needs("chromium"), () => {
+describe("attacks in the browser", needs("chromium"), () => {
   beforeEach(async () => {
     context = await browser.newContext();
     page = await context.newPage();
@@ -117,7 +117,7 @@ describe("in the browser", needs("chromium"), () => {
       expect(String(headers["content-security-policy"])).toContain("frame-ancestors 'none'");
     });
 
-  it("a cookie that another port has set signs nobody in, and takes nothing over", async () => {
+  it("a cookie that another port sets does not sign in, and is replaced at the next sign-in", async () => {
     const evil = await context.newPage();
     await evil.goto(`http://127.0.0.1:${attackerPort}/?cookie=portolan_${served.port}=fixed`);
     await page.reload();
@@ -128,7 +128,7 @@ describe("in the browser", needs("chromium"), () => {
     expect(cookies.find(({ name }) => name === `portolan_${served.port}`)?.value).not.toBe("fixed");
   });
 
-  it("a link works once", async () => {
+  it("a sign-in link works once", async () => {
     const link = served.link();
     const second = await browser.newContext();
     const first = await context.newPage();
@@ -141,15 +141,15 @@ describe("in the browser", needs("chromium"), () => {
   });
 });
 
-describe("by hand-made requests", () => {
-  it("another Host is refused before anything else, as with DNS rebinding", async () => {
+describe("attacks by hand-made requests", () => {
+  it("a request with another Host header is refused, as in DNS rebinding", async () => {
     const cookie = await takeCookie();
     const host = `evil.example:${served.port}`;
     for (const path of ["/", "/console/api/snapshot", "/console/api/sign-in"])
       expect((await send({ path, headers: { host, origin: `http://${host}`, cookie } })).status).toBe(403);
   });
 
-  it("a request needs the session, an own Origin, and JSON", async () => {
+  it("a request needs a session, the Origin of the console, and JSON", async () => {
     const cookie = await takeCookie();
     const path = "/console/api/snapshot";
     const status = async (headers: Record<string, string>): Promise<number | undefined> =>

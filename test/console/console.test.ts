@@ -169,7 +169,7 @@ describe("the console", needs("chromium"), () => {
     expect(troubles).toEqual([]);
   });
 
-  it("shows that a server dies and comes back, and stops and starts one", async () => {
+  it("shows the crash and the restart of a server, and stops and starts a server", async () => {
     await signIn();
     await visit("tools/mcp_main_crash");
     await page.getByRole("button", { name: "Call", exact: true }).click();

@@ -70,7 +70,7 @@ async function findFaults(page: Page): Promise<string[]> {
 }
 
 describe("the page of context cost", needs("chromium"), () => {
-  it.each(LOOKS)("shows servers, tools and what could be dropped: %s, %i pixels", async (...look) => {
+  it.each(LOOKS)("shows servers, tools and ways to save tokens: %s, %i pixels", async (...look) => {
     const page = await open("context", look);
     const dropped = page.locator("section", {
       has: page.getByRole("heading", { name: "Ways to save tokens" }),
@@ -121,7 +121,7 @@ it("a denial disappears when the path was granted", needs("chromium", "bubblewra
 });
 
 describe("the card of budgets", needs("chromium"), () => {
-  it("appears with the first call, and follows the next ones", async () => {
+  it("appears with the first call, and is updated by the next calls", async () => {
     const page = await open("activity", ["light", 1280]);
     const card = page.locator("section", { has: page.getByRole("heading", { name: "Budgets" }) });
     await page.locator("main h1").waitFor();
@@ -135,7 +135,7 @@ describe("the card of budgets", needs("chromium"), () => {
     expect(await card.getByText("every day · agent").count()).toBe(2);
   });
 
-  it.each(LOOKS)("can be read: %s, %i pixels", async (...look) => {
+  it.each(LOOKS)("has no layout fault and no accessibility violation: %s, %i pixels", async (...look) => {
     const page = await open("activity", look);
     await page.getByText("2 of 2 calls").waitFor();
     expect(await findFaults(page)).toEqual([]);

@@ -52,7 +52,7 @@ const signIn = (served: TestConsole, given: object, more?: Options): Promise<Sen
 const codeOf = (served: TestConsole): string => served.link().replace(/^.*#code=/, "");
 
 describe("sign-in", () => {
-  it("reads little, for a short time, of few clients at once", async () => {
+  it("limits the size and the time of requests, and the number of clients at once", async () => {
     const served = await start();
     const large = { code: codeOf(served), rest: "x".repeat(8_000) };
     await expect(signIn(served, large)).resolves.toMatchObject({ status: 401 });
@@ -69,7 +69,7 @@ describe("sign-in", () => {
     await expect(signIn(served, { token: served.token })).resolves.toMatchObject({ status: 204 });
   });
 
-  it("that is refused many times costs few events", async () => {
+  it("that is refused many times causes few events", async () => {
     const served = await start();
     const events: HubEvent[] = [];
     served.gateway.workspace.events.on((event) => events.push(event));
@@ -145,19 +145,22 @@ describe("gateway.console", () => {
     },
   );
 
-  it.skipIf(outside === undefined)("all serves every address, where only codes sign in", async () => {
-    const served = await start({ host: "0.0.0.0", console: "all" });
-    expect((await fetch(`http://${outside}:${served.port}/`)).status).toBe(200);
-    await expect(signIn(served, { token: served.token }, { address: outside })).resolves.toMatchObject({
-      status: 401,
-    });
-    await expect(signIn(served, { code: codeOf(served) }, { address: outside })).resolves.toMatchObject({
-      status: 204,
-    });
-    await expect(signIn(served, { token: served.token })).resolves.toMatchObject({ status: 204 });
-  });
+  it.skipIf(outside === undefined)(
+    "all serves every address, but other computers can sign in only with a code",
+    async () => {
+      const served = await start({ host: "0.0.0.0", console: "all" });
+      expect((await fetch(`http://${outside}:${served.port}/`)).status).toBe(200);
+      await expect(signIn(served, { token: served.token }, { address: outside })).resolves.toMatchObject({
+        status: 401,
+      });
+      await expect(signIn(served, { code: codeOf(served) }, { address: outside })).resolves.toMatchObject({
+        status: 204,
+      });
+      await expect(signIn(served, { token: served.token })).resolves.toMatchObject({ status: 204 });
+    },
+  );
 
-  it("is not reached through a proxy unless it is all", async () => {
+  it("local refuses requests through a proxy", async () => {
     const served = await start();
     const forwarded = { headers: { "x-forwarded-for": "192.0.2.7" } };
     await expect(signIn(served, { token: served.token }, forwarded)).resolves.toMatchObject({ status: 403 });

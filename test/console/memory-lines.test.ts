@@ -13,7 +13,7 @@ const GATEWAY: readonly Point[] = [
 const server = (pid: number, memory: number, times: readonly number[] = [10, 12, 14]) =>
   times.map((time) => ({ time, memory, processes: [{ pid, memory }] }));
 
-test("up to three servers have a line each, the largest first; so has one that started later", () => {
+test("up to three servers have a line each, the largest first, also if one started later", () => {
   const samples = new Map<string, readonly MemorySample[]>([
     ["late", server(1, 30, [12, 14])],
     ["small", server(2, 10)],
@@ -31,7 +31,7 @@ test("up to three servers have a line each, the largest first; so has one that s
   expect(memoryLines(samples, GATEWAY, "small").map(({ name }) => name)).toEqual(["small"]);
 });
 
-test("of more servers, the small ones are one line, in which a shared process counts once", () => {
+test("with more servers, the small ones share one line, in which a shared process counts once", () => {
   const samples = new Map([
     ["a", server(1, 90)],
     ["b", server(2, 80)],

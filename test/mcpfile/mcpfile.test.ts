@@ -42,7 +42,7 @@ function setEnv(name: string, value: string): void {
 }
 
 describe("the complete example", () => {
-  it("has a server for each one in the file, with what the file says about them", async () => {
+  it("gives each server of the file its own endpoint, with the tools of the file", async () => {
     const { connect, diagnostics } = await serveMcpfile(SEED);
     for (const era of ERAS) {
       const { result } = await (await connect(era)).call("tools/list");
@@ -63,7 +63,7 @@ describe("the complete example", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  it.each(ERAS)("get_user asks the HTTP server, for a %s client", async (era) => {
+  it.each(ERAS)("get_user sends a request to the HTTP server, for a %s client", async (era) => {
     const { requests, port } = await record((request, response) => {
       if (request.url === "/users/nobody") response.statusCode = 404;
       response.setHeader("content-type", "application/json").end(JSON.stringify({ at: request.url }));
@@ -79,7 +79,7 @@ describe("the complete example", () => {
     const { result } = await client.tool(GET_USER, { userId: "nobody" });
     expect(result).toMatchObject({ isError: true });
     expect(result.content[0].text).toContain("HTTP 404 Not Found");
-    // A way out of the path is not sent at all.
+    // A value that would leave the path is not sent.
     expect(requests.map(({ method, url }) => `${method} ${url}`)).toEqual([
       "GET /users/42",
       "GET /users/nobody",
@@ -89,7 +89,7 @@ describe("the complete example", () => {
   });
 
   describe("clone_repo", () => {
-    /** Git itself, which also writes down the words that it was given. */
+    /** Git, which also writes its arguments to a file. */
     function spiedGit(): () => string[] {
       const folder = folderWith({});
       const real = (process.env.PATH ?? "")
@@ -105,7 +105,7 @@ describe("the complete example", () => {
     }
     const commits = (folder: string): string => git("-C", folder, "rev-list", "--count", "HEAD");
 
-    it.each(ERAS)("clones next to the file, for a %s client", async (era) => {
+    it.each(ERAS)("clones into the folder of the mcpfile, for a %s client", async (era) => {
       const words = spiedGit();
       const { connect, folder } = await serveMcpfile(SEED);
       const client = await connect(era);
@@ -125,7 +125,7 @@ describe("the complete example", () => {
       }
     });
 
-    it("clones into cwd where the file says one, and tells what git says when it fails", async () => {
+    it("clones into the cwd of the mcpfile, and returns the error of git", async () => {
       const command = 'command: "git clone {repoUrl} {depth} {verbose}"';
       expect(SEED).toContain(command);
       const folder = folderWith({
@@ -141,7 +141,7 @@ describe("the complete example", () => {
       expect(JSON.stringify(result.content)).toContain("does not appear to be a git repository");
     });
 
-    it("takes no option in the place of a URL", async () => {
+    it("refuses an option in place of a URL", async () => {
       const { connect, folder } = await serveMcpfile(SEED);
       const { result } = await (
         await connect("modern")
@@ -155,7 +155,7 @@ describe("the complete example", () => {
 const journey = (port: number): string => fixture("journey-0.2.yaml").replaceAll("PORT", String(port));
 
 describe("prompts, resources and templates", () => {
-  it.each(ERAS)("of a 0.2 file, for a %s client", async (era) => {
+  it.each(ERAS)("of a file of version 0.2 are served to a %s client", async (era) => {
     setEnv("JOURNEY_TOKEN", "canary-of-the-journey");
     const { port, requests } = await record((request, response) => {
       if (request.url.endsWith("/logo"))
@@ -214,7 +214,7 @@ describe("prompts, resources and templates", () => {
 describe("headers and secrets", () => {
   const SECRET = "canary-of-the-journey";
 
-  it.each(ERAS)("a header of the client's own request goes along, for a %s client", async (era) => {
+  it.each(ERAS)("a header of the request is passed on, for a %s client", async (era) => {
     setEnv("JOURNEY_TOKEN", SECRET);
     const { port, requests } = await record();
     const { connect } = await serveMcpfile(journey(port));
@@ -235,7 +235,7 @@ describe("headers and secrets", () => {
     expect(requests).toHaveLength(4);
   });
 
-  it.each(ERAS)("the token of the gateway goes nowhere, not even by name, for a %s client", async (era) => {
+  it.each(ERAS)("the token of the gateway is never passed on, for a %s client", async (era) => {
     setEnv("JOURNEY_TOKEN", SECRET);
     const { port, requests } = await record();
     const { connect } = await serveMcpfile(journey(port));
@@ -245,7 +245,7 @@ describe("headers and secrets", () => {
     expect(requests).toEqual([]);
   });
 
-  it.each(ERAS)("a secret that comes back is not shown to a %s client", needs("bash"), async (era) => {
+  it.each(ERAS)("a secret in an answer is redacted for a %s client", needs("bash"), async (era) => {
     setEnv("JOURNEY_TOKEN", SECRET);
     const { port, requests } = await record((request, response) => {
       if (request.url === "/fails") response.statusCode = 500;
@@ -266,29 +266,25 @@ describe("headers and secrets", () => {
     expect(JSON.stringify(diagnostics)).not.toContain(SECRET);
   });
 
-  it(
-    "a secret that is missing is named, and everything that does not need it works",
-    needs("bash"),
-    async () => {
-      const folder = folderWith({
-        "mcpfile.yaml": journey(1),
-        "other.mcpfile.yaml": SEED,
-        "portolan.yaml": "sources: [mcpfile.yaml, other.mcpfile.yaml]",
-      });
-      const { names, connect, diagnostics } = await serve(folder);
-      await expect.poll(names).toEqual(expect.arrayContaining([CLONE, GET_USER, "mcp_journey_prints"]));
-      expect(diagnostics.filter(({ code }) => code === "SECRET_MISSING")).toMatchObject([
-        { server: "journey", message: expect.stringMatching(/JOURNEY_TOKEN.*tool tenant/) },
-      ]);
-      const client = await connect("modern");
-      expect((await client.tool("mcp_journey_note", { name: "x" })).result.isError).toBeFalsy();
-      expect((await client.tool("mcp_journey_tenant")).error?.message).toContain("JOURNEY_TOKEN");
-    },
-  );
+  it("the diagnostic names a missing secret, and tools that do not need it work", needs("bash"), async () => {
+    const folder = folderWith({
+      "mcpfile.yaml": journey(1),
+      "other.mcpfile.yaml": SEED,
+      "portolan.yaml": "sources: [mcpfile.yaml, other.mcpfile.yaml]",
+    });
+    const { names, connect, diagnostics } = await serve(folder);
+    await expect.poll(names).toEqual(expect.arrayContaining([CLONE, GET_USER, "mcp_journey_prints"]));
+    expect(diagnostics.filter(({ code }) => code === "SECRET_MISSING")).toMatchObject([
+      { server: "journey", message: expect.stringMatching(/JOURNEY_TOKEN.*tool tenant/) },
+    ]);
+    const client = await connect("modern");
+    expect((await client.tool("mcp_journey_note", { name: "x" })).result.isError).toBeFalsy();
+    expect((await client.tool("mcp_journey_tenant")).error?.message).toContain("JOURNEY_TOKEN");
+  });
 });
 
 describe("scopes", () => {
-  it.each(ERAS)("what a token must have to call, for a %s client", async (era) => {
+  it.each(ERAS)("a call needs a token with the required scope, for a %s client", async (era) => {
     setEnv("JOURNEY_TOKEN", "x-of-the-journey");
     const { port, requests } = await record();
     const { settings, token } = await startIssuer();
@@ -303,7 +299,7 @@ describe("scopes", () => {
     expect(requests).toEqual([]);
     const may = await token("other journey.write journey.read");
     expect(textOf(await call(may))).toBe("ok");
-    // The gateway's own token knows no scopes: it is its owner's, who may do everything.
+    // The own token of the gateway has no scopes: its owner may call everything.
     expect(textOf(await call(TOKEN))).toBe("ok");
     for (const { headers } of requests) expect(JSON.stringify(headers)).not.toContain(may);
     expect(requests).toHaveLength(2);
@@ -312,7 +308,7 @@ describe("scopes", () => {
 
 describe("arguments", () => {
   it.each(ERAS)(
-    "are checked before anything runs, with defaults put in, for a %s client",
+    "are checked before the tool runs, and get their defaults, for a %s client",
     needs("bash"),
     async (era) => {
       setEnv("JOURNEY_TOKEN", "x-of-the-journey");
@@ -373,7 +369,7 @@ describe("while the file changes", () => {
   }
   const CHANGED = "notifications/tools/list_changed";
 
-  it("tools come and go, and clients of both eras hear of it; a broken file changes nothing", async () => {
+  it("clients of both eras are notified of changed tools, and a broken file changes nothing", async () => {
     const folder = folderWith({ "mcpfile.yaml": tools("one", "two") });
     const served = await serve(folder);
     const write = (text: string): void => writeFileSync(join(folder, "mcpfile.yaml"), text);
@@ -412,7 +408,7 @@ describe("commands", () => {
   }
 
   it.each(ERAS)(
-    "end with all their processes when a %s client calls them off",
+    "end with all their processes when a %s client cancels the call",
     needs("bash"),
     async (era: Era) => {
       const { connect, folder } = await serveMcpfile(WAITS);
@@ -430,7 +426,7 @@ describe("commands", () => {
     },
   );
 
-  it.each(ERAS)("tell a %s client how they get on", needs("bash"), async (era: Era) => {
+  it.each(ERAS)("send progress to a %s client", needs("bash"), async (era: Era) => {
     const { connect, folder } = await serveMcpfile(WAITS);
     const client = await connect(era);
     const exchange = client.post("tools/call", {
@@ -445,7 +441,7 @@ describe("commands", () => {
     expect(textOf(answer)).toBe("halfway\ndone\n");
   });
 
-  it.each(ERAS)("and requests have their time, for a %s client", async (era: Era) => {
+  it.each(ERAS)("and requests have a time limit, for a %s client", async (era: Era) => {
     setEnv("JOURNEY_TOKEN", "x-of-the-journey");
     const { port } = await record(() => {});
     const folder = folderWith({
@@ -462,7 +458,7 @@ describe("commands", () => {
     expect(unanswered.content[0].text).toContain("did not answer within 0.2 s");
   });
 
-  it.each(ERAS)("may write much, of which a %s client gets what it can read", async (era: Era) => {
+  it.each(ERAS)("with a large output return its beginning and a link, to a %s client", async (era: Era) => {
     const { connect } = await serveMcpfile(WAITS);
     const client = await connect(era);
     const large = async (lines: number): Promise<Loose> =>
@@ -470,7 +466,7 @@ describe("commands", () => {
     // 700 kB: all of it.
     const whole = await large(100_000);
     expect(whole.content[0].text).toHaveLength(700_000);
-    // 8 MB: its beginning, and a link to what is kept of it.
+    // 8 MB: its beginning, and a link to the stored output.
     const cut = await large(1_000_000);
     expect(cut.isError).toBeFalsy();
     expect(JSON.stringify(cut).length).toBeLessThan(1024 * 1024);

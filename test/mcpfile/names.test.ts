@@ -20,7 +20,7 @@ function setUp(files: Record<string, string>): (...words: string[]) => Promise<R
 /** Commands end their output with a line break. */
 const resultText = (ran: Ran): string => wholeText(ran).trimEnd();
 
-it("a file with one server: bare names, and full ones", async () => {
+it("a file with one server: its tools are called by bare and by full names", async () => {
   const run = setUp({ "mcpfile.yaml": ONE });
   const listed = await run("list", "mcpfile.yaml");
   expect(JSON.parse(listed.out)).toMatchObject({
@@ -36,7 +36,7 @@ it("a file with one server: bare names, and full ones", async () => {
   });
 });
 
-it("a file with several: by server and tool", async () => {
+it("a file with several servers: a tool is called by the names of server and tool", async () => {
   const run = setUp({ "tools.yaml": TWO });
   const listed = JSON.parse((await run("list", "tools.yaml")).out) as { tools: { name: string }[] };
   expect(listed.tools.map(({ name }) => name)).toEqual(["mcp_one_say", "mcp_two_shout"]);
@@ -48,7 +48,7 @@ it("a file with several: by server and tool", async () => {
   });
 });
 
-it("a file with several: by a name that only one server has", async () => {
+it("a file with several servers: a tool name that only one server has is enough", async () => {
   const run = setUp({ "mcpfile.yaml": `${TWO}${indented(SAY)}` });
   expect(resultText(await run("call", "mcpfile.yaml", "shout", "text=hi"))).toBe("HI");
   expect(resultText(await run("call", 'shout(text: "hi")'))).toBe("HI");
@@ -58,7 +58,7 @@ it("a file with several: by a name that only one server has", async () => {
   });
 });
 
-it("own names work and are listed, however long the server's name is", async () => {
+it("the tool names of the file work and are listed, also with a long server name", async () => {
   const long = "a-server-with-a-name-of-which-an-alias-has-only-a-part";
   const prompt = `prompts:
   - name: greet_somebody_politely
@@ -84,7 +84,7 @@ it("own names work and are listed, however long the server's name is", async () 
     expect(resultText(await run("call", "two.yaml", word, "text=hi"))).toBe("hi");
 });
 
-it("resources and prompts", async () => {
+it("read and prompt work with an mcpfile as the target", async () => {
   const run = setUp({
     "mcpfile.yaml": `${head("docs")}resources:
   - {name: motd, uri: "docs://motd", description: d, mimeType: text/plain, invocation: {cli: {command: "node --print 1+1"}}}
@@ -102,7 +102,7 @@ prompts:
   expect(JSON.parse(prompted.out)).toMatchObject({ messages: [{ content: { text: "Ada\n" } }] });
 });
 
-it("any declaration, and clear words about what is none", async () => {
+it("any config file can be the target, and the error explains an invalid target", async () => {
   const run = setUp({
     "mine.json": JSON.stringify({
       mcpServers: { s: { command: "node", args: [join(fixtures, "stdio-server.mjs")] } },

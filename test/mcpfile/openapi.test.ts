@@ -20,12 +20,12 @@ interface Case {
   readonly args: object;
   readonly method: string;
   readonly url: string;
-  /** All that is sent, apart from what carries the request. */
+  /** All headers except those of the HTTP transport. */
   readonly headers?: Record<string, string>;
   /** Text as it is; anything else as JSON. */
   readonly body?: unknown;
   readonly answer?: Answer;
-  /** What the client gets, beside that it is no error. */
+  /** Fields of the result, which is not an error. */
   readonly result?: object;
 }
 
@@ -241,7 +241,7 @@ function reply(response: ServerResponse, { status = 200, type, body }: Answer = 
 
 const CARRYING = ["host", "connection", "content-length", "user-agent", "accept-encoding"];
 
-/** What was asked, without what carries it. */
+/** The request without the headers of the HTTP transport. */
 function essence({ method, url, headers, body }: Recorded): object {
   const own = Object.entries(headers).filter(([name]) => !CARRYING.includes(name));
   return { method, url, headers: Object.fromEntries(own), body };
@@ -255,7 +255,7 @@ function expected({ method, url, headers = {}, body }: Case): object {
 describe.each([PETSTORE_2, PETSTORE_3, SHOP_3_1])("$file", ({ file, name, base, secrets, cases }) => {
   const text = readFileSync(join(import.meta.dirname, "..", "fixtures", "openapi", file), "utf8");
 
-  it.each(ERAS)("every operation sends what the description says, for a %s client", async (era) => {
+  it.each(ERAS)("every operation sends the described request, for a %s client", async (era) => {
     for (const [secret, value] of Object.entries(secrets)) vi.stubEnv(secret, value);
     onTestFinished(() => void vi.unstubAllEnvs());
     let answer: Answer | undefined;
@@ -283,8 +283,8 @@ describe.each([PETSTORE_2, PETSTORE_3, SHOP_3_1])("$file", ({ file, name, base, 
   });
 });
 
-describe("an API that does not keep its word", () => {
-  it.each(ERAS)("is told to a %s client as an error", async (era) => {
+describe("an API that breaks its description", () => {
+  it.each(ERAS)("gives a %s client a warning, or an error for an error status", async (era) => {
     for (const [secret, value] of Object.entries(PETSTORE_3.secrets)) vi.stubEnv(secret, value);
     onTestFinished(() => void vi.unstubAllEnvs());
     const answers: Answer[] = [

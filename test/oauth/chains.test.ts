@@ -116,7 +116,7 @@ async function startOrganisation() {
   }
 }
 
-test("an identity provider vouches for its user, and the client proves itself with a key", async () => {
+test("a login uses an ID-JAG of the identity provider, and the client authenticates with its key", async () => {
   const { origin, url, requests, problems, clientKey } = await startOrganisation();
   const auth = (idToken: string): McpOAuth => ({
     ...{ clientId: "at-the-server", clientKey },
@@ -137,7 +137,7 @@ test("an identity provider vouches for its user, and the client proves itself wi
   expect(problems).toEqual([]);
 });
 
-test("a client that the identity provider did not vouch for gets no token", async () => {
+test("a client that the ID-JAG does not name gets no token", async () => {
   const { origin, url, clientKey } = await startOrganisation();
   const provider = { tokenEndpoint: `${origin}/idp`, clientId: "at-the-idp", idToken: "id-token-of-ann" };
   const auth: McpOAuth = { clientId: "another", clientKey, grant: { type: "enterprise", provider } };

@@ -24,7 +24,7 @@ beforeEach(async () => {
 afterEach(() => server.close());
 
 describe("a server behind OAuth", () => {
-  test("login, call, accounts, logout", async () => {
+  test("works with login, call, accounts and logout", async () => {
     const before = await portolan(["call", "notes.whoami", "--json"], { cwd, env });
     expect(before.code).toBe(5);
     expect(envelope(before)).toMatchObject({
@@ -56,7 +56,7 @@ describe("a server behind OAuth", () => {
     });
   });
 
-  test("the answer of the login page can be pasted", async () => {
+  test("the redirect URL of the login page can be pasted into portolan login", async () => {
     const child = spawn(process.execPath, [MAIN, "login", "notes", "--no-browser", "--text"], {
       cwd,
       env: { PATH: process.env["PATH"] ?? "", HOME: cwd, ...env },
@@ -73,7 +73,7 @@ describe("a server behind OAuth", () => {
     expect(err).toContain("Their key is in a file of the same folder");
   });
 
-  test("add and status say which command is needed", async () => {
+  test("add and status name the command for the login", async () => {
     const added = await portolan(["add", "mine", server.url, "--json"], { cwd, env });
     expect(JSON.parse(added.out)).toMatchObject({
       ...{ server: "mine", written: true, login: { needed: true, command: "portolan login mine" } },
@@ -85,7 +85,7 @@ describe("a server behind OAuth", () => {
     expect(status).toMatchObject({ code: 5, out: expect.stringContaining("portolan login notes") as string });
   });
 
-  test("a login that the person refuses, or nobody makes, ends with the reason", async () => {
+  test("a login that is denied, or that times out, ends with the reason", async () => {
     server.deviceErrors = ["authorization_pending", "access_denied"];
     const denied = await portolan(["login", "notes", "--no-browser", "--json"], { cwd, env });
     expect(denied.code).toBe(5);

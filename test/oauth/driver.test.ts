@@ -6,7 +6,7 @@ import { portolan, start } from "../helpers/cli.ts";
 import { driverWorkspace } from "../helpers/driver-workspaces.ts";
 import { startOAuthServer } from "../helpers/oauth-server.ts";
 
-test("login, call and logout by the name of the driver", async () => {
+test("login, call and logout work with the name of the driver", async () => {
   const server = await startOAuthServer();
   onTestFinished(() => server.close());
   const { folder: cwd } = driverWorkspace({

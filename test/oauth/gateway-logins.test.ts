@@ -33,7 +33,7 @@ function open(auth: OAuthSettings = { perCaller: true }): Promise<TestGateway> {
 }
 
 test.each(["0.0.0.0", "::"])(
-  "a gateway at %s gives no link that leads nowhere, and says what it needs",
+  "a gateway at %s without public_url gives no login link, and warns about that",
   async (host) => {
     const endpoint = { transport: "http", url: server.url, auth: { perCaller: true } } as const;
     const servers = [{ alias: "notes", endpoint }];
@@ -60,7 +60,7 @@ async function logIn(
   return browser.submit(link, { proof: "token", token: tokenOf(caller) });
 }
 
-/** Answers URL elicitations by logging in; everything that was asked is kept. */
+/** Answers URL elicitations by logging in, and keeps their links. */
 function person(caller: string): { readonly links: string[]; readonly answer: (asked: Loose) => object } {
   const links: string[] = [];
   return {
@@ -192,7 +192,7 @@ describe.each(["legacy", "modern"] as const)("a %s server", (era) => {
   });
 });
 
-test("the link belongs to its caller, its browser and one login", async () => {
+test("a login link works only for its caller, in one browser, and once", async () => {
   const { url } = await open();
   const client = new RawModern(url, { token: tokenOf("alice"), capabilities: {} });
   const link = (await client.ask("tools/call", { name: WHOAMI, arguments: {} })).error?.data.url as string;
@@ -236,7 +236,7 @@ test("the link belongs to its caller, its browser and one login", async () => {
   expect(text(await client.tool(WHOAMI))).toBe("it is alice");
 });
 
-test("a login that is refused ends the call", async () => {
+test("a denied login ends the call with an error", async () => {
   const { url } = await open();
   server.redirect = (answer) => {
     answer.searchParams.delete("code");
@@ -259,7 +259,7 @@ test("a login that is refused ends the call", async () => {
   );
 });
 
-test("a legacy client that cannot be asked during a call gets URLElicitationRequired", async () => {
+test("a legacy client that cannot get an elicitation during a call gets URLElicitationRequired", async () => {
   const { url } = await open();
   const client = await RawLegacy.open(url, { token: tokenOf("alice"), capabilities: CAPABILITIES });
   const stream = await client.listen();
@@ -277,7 +277,7 @@ test("a legacy client that cannot be asked during a call gets URLElicitationRequ
   expect(text(await client.tool(WHOAMI))).toBe("it is alice");
 });
 
-test("a server that lists its tools freely asks for the login with the call", async () => {
+test("a server that lists its tools without a login requires the login at the call", async () => {
   server.listsFreely = true;
   const { url } = await open();
   const options = { token: tokenOf("bob"), capabilities: CAPABILITIES, answer: person("bob").answer };
@@ -289,7 +289,7 @@ test("a server that lists its tools freely asks for the login with the call", as
   );
 });
 
-test("a login survives a restart of the gateway, and its end at the server", async () => {
+test("a login survives a restart of the gateway, and is required again after its revocation", async () => {
   const first = await open();
   const options = { token: tokenOf("alice"), capabilities: CAPABILITIES, answer: person("alice").answer };
   expect(text(await new RawModern(first.url, options).tool(WHOAMI))).toBe("it is alice");
@@ -338,7 +338,7 @@ test("the callers share one registered client, also when they log in at the same
   expect(server.mixed).toBe(0);
 });
 
-test("a client that the authorization server forgot is registered anew", async () => {
+test("a client that the authorization server forgot is registered again", async () => {
   const { url } = await open();
   const call = (caller: string): Promise<Message> => {
     const options = { token: tokenOf(caller), capabilities: CAPABILITIES, answer: person(caller).answer };
@@ -383,7 +383,7 @@ test("a person logs in with a real browser", needs("chromium"), async () => {
   await page.getByRole("button", { name: "Continue" }).click();
   await page.getByRole("heading", { name: "You are logged in to notes" }).waitFor();
   expect(text(await client.tool(WHOAMI))).toBe("it is alice");
-  // The browser is known from now on.
+  // The browser has a cookie for the caller from now on.
   server.revokeAccess();
   server.revokeRefresh();
   const again = (await client.ask("tools/call", { name: WHOAMI, arguments: {} })).error?.data.url as string;
@@ -392,7 +392,7 @@ test("a person logs in with a real browser", needs("chromium"), async () => {
   await page.getByRole("heading", { name: "You are logged in to notes" }).waitFor();
 });
 
-test("portolan serve: nothing secret in its log, its files or the list of processes", async () => {
+test("portolan serve writes no secret to its log, its files or the list of processes", async () => {
   const cwd = temporaryFolder();
   const homes = { XDG_DATA_HOME: join(cwd, "data"), XDG_STATE_HOME: join(cwd, "state") };
   const env = {

@@ -94,7 +94,7 @@ async function listenForRedirect(): Promise<{ url: string }> {
   return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/callback` };
 }
 
-/** Opens the link, shows who they are at the organisation, and logs in at the server as the same person. */
+/** Opens the link, signs in at the organisation, and logs in at the server as the same person. */
 async function logInAtNotes(
   browser: HttpBrowser,
   link: string,
@@ -171,7 +171,7 @@ describe("clients of the SDK sign in", () => {
   });
 });
 
-test("users of the organisation log in at a server, and prove first who they are", async () => {
+test("users of the organisation confirm their identity before they log in at a server", async () => {
   const organisation = await startOrganisation();
   const base = await openGateway(organisation);
   const links = { alice: [] as string[], bob: [] as string[] };
@@ -214,7 +214,7 @@ test("the token of a caller is exchanged, and never forwarded", async () => {
     for (const { client } of [alice as Signed, bob as Signed])
       seen.add(String(textOf(await client.callTool({ name: WHOAMI, arguments: {} }))));
   expect([...seen].toSorted()).toEqual(["it is alice", "it is bob"]);
-  // One exchange for each of both, for the server itself.
+  // One exchange for each caller, with the server as the resource.
   expect(server.exchanges).toHaveLength(2);
   for (const { resource, client } of server.exchanges)
     expect({ resource, client }).toEqual({ resource: server.url, client: "gateway" });
@@ -222,7 +222,7 @@ test("the token of a caller is exchanged, and never forwarded", async () => {
     expect(server.exchanges.map(({ subject }) => subject)).toContain(provider.accessToken);
     expect(server.presented).not.toContain(provider.accessToken);
   }
-  // A new one when the server does not accept the token any more.
+  // A new exchange when the server no longer accepts the token.
   server.revokeAccess();
   expect(textOf(await (alice as Signed).client.callTool({ name: WHOAMI, arguments: {} }))).toBe(
     "it is alice",

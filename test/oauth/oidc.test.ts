@@ -46,11 +46,11 @@ const asAnn: Required<Pick<McpOAuth, "openLoginPage">> = {
   }),
 };
 
-describe("in a browser", needs("chromium"), () => {
+describe("a login in a browser", needs("chromium"), () => {
   let browser: Promise<Browser> | undefined;
   afterAll(async () => (await browser)?.close());
 
-  test("portolan login opens the page, and later commands use the login", async () => {
+  test("is made by portolan login, and later commands use it", async () => {
     browser ??= startBrowser();
     const { cwd, env, address } = machine(await open());
     const login = start(["login", "notes", "--text"], { cwd, env });
@@ -76,8 +76,8 @@ describe("in a browser", needs("chromium"), () => {
   });
 });
 
-describe("without a keyring, a browser or a terminal", () => {
-  test("a device code logs in, and a restart finds the login again", async () => {
+describe("a login without a keyring, a browser or a terminal", () => {
+  test("uses a device code, and later commands use the login", async () => {
     const server = await open();
     const { cwd, env } = machine(server);
     const login = start(["login", "notes", "--no-browser"], { cwd, env });
@@ -102,7 +102,7 @@ describe("without a keyring, a browser or a terminal", () => {
   });
 });
 
-describe("in code", () => {
+describe("a login in code", () => {
   const call = async (server: OidcServer, auth: McpOAuth): Promise<string> => {
     await using mcp = await connectMcp({
       ...{ transport: "http", url: server.url, name: "s", era: "legacy", watch: false, auth },
@@ -113,7 +113,7 @@ describe("in code", () => {
   test.each<[string, OidcOptions]>([
     ["tokens that are bound to a key", { dpop: true }],
     ["pushed authorization requests", { pushed: true }],
-  ])("%s work, and are refreshed", async (_name, options) => {
+  ])("with %s works, and its token is refreshed", async (_name, options) => {
     const server = await open(options);
     const store = createMemoryStore();
     expect(await call(server, { ...asAnn, store })).toBe("you are ann");
@@ -124,7 +124,7 @@ describe("in code", () => {
     expect(server.count.get("/request") ?? 0).toBe(options.pushed === true ? 1 : 0);
   });
 
-  test("a login that was revoked at the authorization server needs a person", async () => {
+  test("that was revoked at the authorization server must be made again by a person", async () => {
     const server = await open();
     const store = createMemoryStore();
     await call(server, { ...asAnn, store });

@@ -46,12 +46,12 @@ describe("a login", () => {
     expect(requests("/register")).toBe(1);
   });
 
-  test("that is missing fails with the command that makes it", async () => {
+  test("that is missing is an error with the command for the login", async () => {
     const failed = await call({}).catch((error: unknown) => error);
     expect(failed).toMatchObject({ code: "AUTH_REQUIRED", hint: "Log in with: portolan login s" });
   });
 
-  test("asks the registered client again for a second account", async () => {
+  test("is required separately for a second account", async () => {
     await call({ ...person(), account: "a" });
     await expect(call({ account: "b" })).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
     expect(await call({ account: "a" })).toBe("it is you");
@@ -83,7 +83,7 @@ describe("a login", () => {
     expect(requests("/authorize")).toBe(0);
   });
 
-  test("is not tried again and again if the server refuses every token", async () => {
+  test("is not repeated without end if the server refuses every token", async () => {
     const connection = await connect(person());
     const before = requests("/authorize");
     server.refusesTokens = true;
@@ -137,7 +137,7 @@ describe("a login inside of a call", () => {
 });
 
 describe("a device code", () => {
-  test("takes the place of the login page", async () => {
+  test("replaces the login page", async () => {
     server.deviceErrors = ["authorization_pending"];
     const shown: string[] = [];
     const auth: McpOAuth = { ...person(), showDeviceCode: ({ userCode }) => void shown.push(userCode) };
@@ -151,7 +151,7 @@ describe("a device code", () => {
     expect(requests("/register")).toBe(1);
   });
 
-  test("is not offered: the login page is used, or the reason is given", async () => {
+  test("falls back to the login page, or gives the reason, if the server does not support it", async () => {
     const auth: McpOAuth = { showDeviceCode: () => {} };
     await expect(call(auth)).rejects.toMatchObject({
       ...{
@@ -206,7 +206,7 @@ describe("a token", () => {
     expect(requests("/authorize")).toBe(1);
   });
 
-  test("is gone if the authorization server says so with status 200 and an error of its own", async () => {
+  test("is dropped if the authorization server returns an error with status 200", async () => {
     await call(person());
     server.revokeAccess();
     server.tokenAnswer = { status: 200, body: '{"error":"bad_refresh_token"}' };
@@ -244,7 +244,7 @@ describe("a token", () => {
     },
   );
 
-  test("is refreshed with the client secret that the settings have now, which is not stored", async () => {
+  test("is refreshed with the current client secret of the settings, which is not stored", async () => {
     server.clients.set("mine", ["http://127.0.0.1:1/callback"]);
     server.metadata = (json) => {
       json.token_endpoint_auth_methods_supported &&= ["client_secret_basic"];
@@ -257,7 +257,7 @@ describe("a token", () => {
     expect(JSON.stringify(await store.list())).not.toContain('-secret"');
   });
 
-  test("whose login was revoked needs a person, and nothing else is lost", async () => {
+  test("whose login was revoked requires a new login, but keeps the registered client", async () => {
     await call(person());
     server.revokeAccess();
     server.revokeRefresh();
@@ -284,7 +284,7 @@ describe("a token", () => {
 });
 
 describe("stored logins", () => {
-  test("are encrypted, private, and adopted by other processes", async () => {
+  test("are encrypted, private, and used by other processes", async () => {
     const folder = join(await mkdtemp(join(tmpdir(), "logins-")), "logins");
     const [one, two] = [createFileStore(folder, undefined), createFileStore(folder, undefined)];
     await call({ ...person(), store: one });

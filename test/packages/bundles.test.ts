@@ -138,7 +138,7 @@ it.each<[string, Buffer, RegExp]>([
   ],
   ["a path upwards", bundle({ "../evil.js": "x" }), /invalid relative path/],
   ["a damaged signature", Buffer.concat([bundle(), Buffer.from("MCPB_SIG_V1xxxxMCPB_SIG_END")]), /signature/],
-])("a file is no bundle: %s", async (_, bytes, message) => {
+])("a file is refused as a bundle: %s", async (_, bytes, message) => {
   const folder = packageFolder();
   writeFileSync(join(folder, "x.mcpb"), bytes);
   await expect(readBundle("x.mcpb", { folder })).rejects.toThrow(message);

@@ -133,7 +133,7 @@ const lockOf = (version: string): Lock => ({
 
 const FAULTS: readonly Fault[] = ["crash", "full", "error"];
 
-it.each(FAULTS)("the lock file is the old or the new one: %s", async (fault) => {
+it.each(FAULTS)("after a fault, the lock file has the old or the new content: %s", async (fault) => {
   const [before, after] = ["1.0.0", "2.0.0"].map((version) => renderLock(lockOf(version)));
   const prepared = mkdtempSync(join(top, "prepared-"));
   await updateLock(join(prepared, "portolan.lock"), () => lockOf("1.0.0"));
@@ -156,7 +156,7 @@ it.each(FAULTS)("the lock file is the old or the new one: %s", async (fault) => 
     );
 });
 
-it.each(FAULTS)("a metadata document is whole or missing: %s", async (fault) => {
+it.each(FAULTS)("after a fault, a metadata document is complete or missing: %s", async (fault) => {
   const bytes = Buffer.from("a document ".repeat(1_000));
   for (let torn = 0; torn < 8; torn += 1)
     await withFaults(
@@ -174,7 +174,7 @@ it.each(FAULTS)("a metadata document is whole or missing: %s", async (fault) => 
 });
 
 it.each(FAULTS.flatMap((fault) => ["one file", "an archive"].map((kind) => [fault, kind] as const)))(
-  "a package is installed whole or not at all: %s, %s",
+  "after a fault, a package is installed completely or not at all: %s, %s",
   async (fault, kind) => {
     const files = await startFileServer();
     const honest =
@@ -217,7 +217,7 @@ it.each(FAULTS.flatMap((fault) => ["one file", "an archive"].map((kind) => [faul
   },
 );
 
-it("these were more than a thousand faults", () => {
+it("the tests above injected at least a thousand faults", () => {
   expect(injected).toBeGreaterThanOrEqual(1_000);
 });
 

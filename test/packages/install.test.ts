@@ -73,7 +73,7 @@ it("--frozen reports every difference from the lock file with the exit code 1, a
 });
 
 it(
-  "a full disk is an error that says so, leaves nothing behind, and the next try works",
+  "a full disk is reported, leaves no files, and the next installation works",
   needs("bubblewrap"),
   async () => {
     const files = await startFileServer();

@@ -8,7 +8,7 @@ import { needs } from "../helpers/needs.ts";
 import { packageFolder, startFileServer, writePackageWorkspace } from "../helpers/packages.ts";
 import type { Loose } from "../helpers/registry.ts";
 
-it("an mcpfile becomes a server; it gets only the settings and hosts of the config", async () => {
+it("the server of a packed mcpfile gets only the settings and hosts of the config", async () => {
   const files = await startFileServer();
   files.serve("/users/7", (request, response) =>
     response.end(JSON.stringify({ name: "Ada", by: request.headers["x-token"] })),

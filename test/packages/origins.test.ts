@@ -111,7 +111,7 @@ async function stage() {
   return { npm, user, file, settings, publish, attest, add, locked, forget };
 }
 
-it("verified: shown and locked; stripped and other signers are refused by update, install and a start", async () => {
+it("a verified origin is shown and locked; update, install and start refuse another or no signer", async () => {
   const { npm, user, settings, publish, attest, add, locked, forget } = await stage();
   settings("  require: [provenance, signature]\n");
   await publish("1.0.0");
@@ -146,7 +146,7 @@ it("verified: shown and locked; stripped and other signers are refused by update
   expect(json(await user("install", "--frozen"))["servers"]).toMatchObject([{ state: "installed" }]);
 });
 
-it("the next version: unsigned, forged and of another repository are refused, and the right one is accepted", async () => {
+it("update refuses a new version that is unsigned, forged or of another repository", async () => {
   const { npm, user, settings, publish, attest, add, locked } = await stage();
   settings("  require: [provenance, signature]\n");
   await publish("1.0.0");
@@ -176,7 +176,7 @@ it("the next version: unsigned, forged and of another repository are refused, an
   expect(locked()).toMatchObject({ version: "1.1.0", provenance: remembered });
 });
 
-it("unsigned and not checked are shown, and refused only by a policy; forged is always refused", async () => {
+it("an unsigned or unchecked package is refused only by a policy; a forged one is always refused", async () => {
   const { npm, file, settings, publish, attest, add, locked } = await stage();
   await publish("1.0.0");
   const show = async (): Promise<string> => (await add("--dry-run", "--text")).err;
@@ -203,13 +203,13 @@ it("unsigned and not checked are shown, and refused only by a policy; forged is 
   json(await add());
   expect(locked()["provenance"]).toBeUndefined();
 
-  // A broken file with what is trusted is never ignored.
+  // A broken file of trusted keys is never ignored.
   writeFileSync(file("keys.json"), "{}");
   writeFileSync(file("portolan.yaml"), `packages:\n${TRUST}`);
   expect(envelope(await add())).toMatchObject({ code: "FILE_INVALID" });
 });
 
-it("a signed bundle: its signer is trusted by packages.trust, locked, and compared", async () => {
+it("the signer of a bundle must be trusted in packages.trust, and is locked and compared", async () => {
   const folder = packageFolder();
   const [key, otherKey] = [createEcKey(), createEcKey()];
   const day = 86_400_000;

@@ -1,4 +1,4 @@
-// Scripts and packages: the lock file says which server a package is, and its metadata which variable a setting is.
+// Scripts and packages: the lock file names the server of a package, and the metadata names the variable of a setting.
 
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

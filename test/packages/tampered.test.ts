@@ -76,7 +76,7 @@ it.each([
   ["one file", SERVER_SCRIPT],
   ["a tar.gz", makeTarGz([{ path: "package/server.js", body: SERVER_SCRIPT }])],
   ["a zip", honestZip],
-])("an honest package is installed: %s", async (_, honest) => {
+])("an untampered package is installed: %s", async (_, honest) => {
   const { opened, root } = await open({ honest });
   expect((await opened).program).toMatchObject({ kind: "file", command: process.execPath });
   expect(leftIn(root).map((path) => path.split("/")[0])).toEqual(["entries", "specs"]);
@@ -149,9 +149,9 @@ describe("a download is refused", () => {
       /could not be downloaded/,
     ],
     ["that is an error", { served: (_, response) => void response.writeHead(500).end() }, /status 500/],
-    ["that leads to http", { served: redirect("http://example.com/x") }, /not https/],
-    ["that leads to a private address", { served: redirect("https://10.0.0.1/x") }, /private address/],
-    ["that leads in a circle", { served: redirect("/file") }, /too many redirects/],
+    ["that redirects to http", { served: redirect("http://example.com/x") }, /not https/],
+    ["that redirects to a private address", { served: redirect("https://10.0.0.1/x") }, /private address/],
+    ["that redirects in a loop", { served: redirect("/file") }, /too many redirects/],
     [
       "of another platform's file",
       {
@@ -169,7 +169,7 @@ describe("a download is refused", () => {
     expect(error.message).toMatch(message);
   });
 
-  it("whose second half is another file's: the bytes are verified as a whole, and fetched again once", async () => {
+  it("whose second half belongs to another file, because all bytes are verified together", async () => {
     const half = Math.floor(SERVER_SCRIPT.length / 2);
     const served = (request: IncomingMessage, response: ServerResponse): void => {
       const total = Buffer.byteLength(SERVER_SCRIPT);
@@ -203,7 +203,7 @@ const damaged = (): Buffer => {
   return gzipSync(bytes);
 };
 
-describe("an archive is refused, although its hash is right,", () => {
+describe("an archive with the right hash is refused because of", () => {
   it.each<[string, Buffer, RegExp]>([
     ["tar: a path upwards", tar({ path: "../x", body: "x" }), /contains the path "\.\.\/x"/],
     ["tar: a hidden path upwards", tar({ path: "a/../../x", body: "x" }), /contains the path/],
@@ -368,7 +368,7 @@ describe("a start is refused", () => {
     expect(error.message).toMatch(message);
   });
 
-  it("with other metadata than the lock names, and the store keeps none of it", async () => {
+  it("with other metadata than the lock file names, and the store does not keep it", async () => {
     const files = await startFileServer();
     const document = filePackage(files.serve("/file", SERVER_SCRIPT), SERVER_SCRIPT);
     const { root, lock } = await writePackageWorkspace(document, { folder: packageFolder(), keep: false });

@@ -76,12 +76,12 @@ const rooms = readdirSync(src, { withFileTypes: true })
   .map((entry) => entry.name);
 
 describe("layers", () => {
-  test("every folder of src/ is a room in the order, and only the entry files are outside of the rooms", () => {
+  test("every folder of src/ is in the list of rooms, and only entry files are outside of the rooms", () => {
     expect(rooms.sort()).toEqual([...ORDER].sort());
     expect(files.filter((file) => !file.includes("/"))).toEqual(["drivers.ts", "gateway.ts", "index.ts"]);
   });
 
-  test("a room imports only from the rooms above it", () => {
+  test("a room imports only from the rooms before it in the list", () => {
     const wrong = imports.filter(({ from, to }) => isInSrc(to) && rank(to) > rank(from));
     expect(wrong.map(describeImport)).toEqual([]);
   });
@@ -112,7 +112,7 @@ describe("layers", () => {
     expect(users).toEqual(Object.keys(OWN_SPAWNS));
   });
 
-  test("only these files send HTTP requests", () => {
+  test("only the listed files send HTTP requests", () => {
     const users = files.filter(
       (file) =>
         !file.endsWith(".test.ts") &&
@@ -149,7 +149,7 @@ describe("folders", () => {
     expect(missing).toEqual([]);
   });
 
-  test("the list of files in a room's README.md is complete for each folder that it opens", () => {
+  test("the list of files in the README.md of a room is complete for each folder in it", () => {
     const missing = rooms.flatMap((room) => {
       const readme = join(src, room, "README.md");
       const listed = existsSync(readme) ? listedFiles(readFileSync(readme, "utf8")) : [];
@@ -171,19 +171,19 @@ describe("the public surface", () => {
     expect(manifest.bin).toEqual({ portolan: "dist/cli/main.js" });
   });
 
-  test("drivers as code are an entry of their own", async () => {
+  test("the entry portolan/drivers exports exactly these names", async () => {
     const drivers = (await import("../../src/drivers.ts")) as Record<string, unknown>;
     expect(Object.keys(drivers).sort()).toEqual([
       ...["checkBump", "defineDriver", "defineSecret", "defineTool", "diffContracts", "diffDrivers"],
     ]);
   });
 
-  test("a gateway for embedding is an entry of its own", async () => {
+  test("the entry portolan/gateway exports exactly these names", async () => {
     const gateway = (await import("../../src/gateway.ts")) as Record<string, unknown>;
     expect(Object.keys(gateway).sort()).toEqual(["createAccess", "openAccess", "openGateway"]);
   });
 
-  test("the library exports these values", async () => {
+  test("the main entry exports exactly these values", async () => {
     const library = (await import("../../src/index.ts")) as Record<string, unknown>;
     expect(Object.keys(library).sort()).toEqual([
       "ERROR_CODES",
@@ -196,7 +196,7 @@ describe("the public surface", () => {
     ]);
   });
 
-  test("an index.ts names what it exports", () => {
+  test("an index.ts contains no export *", () => {
     const indexes = files.filter((file) => file.endsWith("index.ts"));
     expect(indexes.filter((file) => /^export \*/m.test(readFileSync(join(src, file), "utf8")))).toEqual([]);
   });

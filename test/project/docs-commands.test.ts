@@ -47,7 +47,7 @@ const EXCEPTIONS: Readonly<Record<string, string>> = {
 };
 
 interface Page {
-  /** Where its commands run, in the repository; a folder of their own when absent. */
+  /** The folder of the repository in which its commands run; a temporary folder by default. */
   readonly at?: string;
   /** Files that the page assumes. `yaml 1` is the first such block of the page, `docs/x.md yaml 1` that of another page. */
   readonly files?: Readonly<Record<string, string>>;
@@ -158,7 +158,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "examples/quickstart/README.md": { at: "." },
 };
 
-/** A shell block as it is; of a console block the commands, and what they print. */
+/** The text of a shell block; the command and the expected output of a console block. */
 function scriptsOf(page: string): { readonly script: string; readonly prints: readonly string[] }[] {
   return blocksOf(page).flatMap(({ language, text }) => {
     if (language === "sh") return [{ script: text, prints: [] }];
@@ -172,7 +172,7 @@ function scriptsOf(page: string): { readonly script: string; readonly prints: re
   });
 }
 
-/** `serve` goes on in the background as soon as it serves; nobody answers `connect`. Everything else is the command itself. */
+/** `serve` runs in the background, and `connect` gets `--yes`. Everything else is the command itself. */
 const PORTOLAN = `#!/bin/sh
 if [ "$1 $2" = "registry serve" ]; then
   node "$MAIN" "$@" --port "$REGISTRY_PORT" >"$STAGE/registry-out" 2>&1 &
@@ -217,7 +217,7 @@ async function stage(page: string, { at, files = {}, home: atHome = {} }: Page) 
   for (const name of ["todo.md", "notes.md"]) writeFileSync(join(home, "notes", name), "Buy milk.\n");
   const [port, registryPort] = [await freePort(), await freePort()];
   const example = await startExample();
-  /** Hosts and folders of nobody become those of this machine. */
+  /** Replaces the hosts and folders of the examples by those of this machine. */
   const real = (text: string): string =>
     text
       .replaceAll("7420", String(port))
@@ -277,7 +277,7 @@ async function stage(page: string, { at, files = {}, home: atHome = {} }: Page) 
     npm_config_cache: process.env.npm_config_cache ?? join(homedir(), ".npm"),
   };
   onTestFinished(async () => {
-    // A page may have stopped it itself.
+    // A page may have stopped the daemon itself.
     if (blocksOf(page).some(({ text }) => text.includes("--daemon")))
       await promisify(execFile)(process.execPath, [MAIN, "stop"], { cwd, env }).catch(() => {});
     for (const name of ["pid", "registry-pid"]) {
@@ -300,7 +300,7 @@ async function stage(page: string, { at, files = {}, home: atHome = {} }: Page) 
   };
 }
 
-describe("the commands of", needs("bubblewrap", "curl"), () => {
+describe("the commands of a page run as written", needs("bubblewrap", "curl"), () => {
   it.each(Object.entries(PAGES))("%s", { timeout: 600_000 }, async (page, given) => {
     const { run, real } = await stage(page, given);
     for (const { script, prints } of scriptsOf(page)) {
@@ -322,7 +322,7 @@ describe("the commands of", needs("bubblewrap", "curl"), () => {
   });
 });
 
-describe("the programs of", needs("bubblewrap"), () => {
+describe("the programs of a page run as written", needs("bubblewrap"), () => {
   const written = DOCUMENTS.filter(
     (page) => page !== FRAMEWORKS_PAGE && blocksOf(page).some(({ language }) => language === "ts"),
   );
@@ -341,14 +341,14 @@ describe("the programs of", needs("bubblewrap"), () => {
   });
 });
 
-it("every page with commands is known here", () => {
+it("every page with commands is in the list of pages of this test", () => {
   const examples = ["examples/drivers/README.md", "examples/quickstart/README.md"];
   const pages = [...DOCUMENTS, ...examples].filter((page) => scriptsOf(page).length > 0);
   expect(pages.filter((page) => PAGES[page] === undefined)).toEqual([]);
   expect(Object.keys(PAGES).filter((page) => blocksOf(page).length === 0)).toEqual([]);
 });
 
-/** The script without the exceptions; a line that says `(exit code 3)` must end so. */
+/** The script without the exceptions; a line with `(exit code 3)` must end with this code. */
 function runnable(script: string): string {
   return script
     .split("\n")
@@ -357,7 +357,7 @@ function runnable(script: string): string {
     .join("\n");
 }
 
-/** A literal text in which "…" stands for anything; on a busy machine a server may come later. */
+/** A pattern for a text in which "…" stands for anything; on a busy machine, a server may start later. */
 function escaped(text: string): string {
   return text
     .replaceAll(/[$()*+.?[\\\]^{|}]/g, String.raw`\$&`)

@@ -28,7 +28,7 @@ const rows = (text: string): string[][] =>
         .map((cell) => cell.trim().replace(/^`|`$/g, "")),
     );
 
-it("docs/reference/errors.md has every error code with its faces, and no other", () => {
+it("docs/reference/errors.md has all error codes with their hints and numbers, and no other code", () => {
   // Another table lists the fields of `data`.
   const documented = rows(read("docs/reference/errors.md")).filter(([code = ""]) => /^[A-Z_]+$/.test(code));
   const codes = Object.entries(ERROR_CODES);
@@ -42,7 +42,7 @@ it("docs/reference/errors.md has every error code with its faces, and no other",
   );
 });
 
-it("docs/reference/api is what npm run docs:api writes", () => {
+it("docs/reference/api is the current output of npm run docs:api", () => {
   const { stderr } = spawnSync(process.execPath, ["scripts/api-docs.mjs", "--check"], {
     cwd: root,
     encoding: "utf8",
@@ -98,13 +98,16 @@ function anchorsOf(path: string): string[] {
   );
 }
 
-it.each([...new Set([...OTHER_PAGES, ...PAGES])])("the links of %s lead somewhere", (page) => {
-  for (const [, path = "", anchor] of read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
-    const target = path === "" ? page : join(dirname(page), path);
-    expect(existsSync(join(root, target)), `${page} -> ${path}`).toBe(true);
-    if (anchor !== undefined) expect(anchorsOf(target), `${page} -> ${path}#${anchor}`).toContain(anchor);
-  }
-});
+it.each([...new Set([...OTHER_PAGES, ...PAGES])])(
+  "the links of %s lead to existing files and headings",
+  (page) => {
+    for (const [, path = "", anchor] of read(page).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)) {
+      const target = path === "" ? page : join(dirname(page), path);
+      expect(existsSync(join(root, target)), `${page} -> ${path}`).toBe(true);
+      if (anchor !== undefined) expect(anchorsOf(target), `${page} -> ${path}#${anchor}`).toContain(anchor);
+    }
+  },
+);
 
 it("docs/reference/library.md and the API page have every option of openWorkspace(), and no internal type", () => {
   const page = readFileSync(join(root, "docs/reference/library.md"), "utf8");
@@ -137,7 +140,7 @@ it("every page of docs/ is in its table of contents", () => {
   expect(pages.filter((page) => !listed.includes(page))).toEqual([]);
 });
 
-it("prose wraps, and tables are readable in a terminal", () => {
+it("a line of prose has at most 130 characters, and a line of a table at most 210", () => {
   for (const page of PAGES.filter((path) => !path.startsWith("docs/reference/api/"))) {
     let inBlock = false;
     for (const [index, line] of read(page).split("\n").entries()) {
@@ -148,7 +151,7 @@ it("prose wraps, and tables are readable in a terminal", () => {
   }
 });
 
-it("the version that servers are told is the package's", () => {
+it("the version that Portolan sends to servers is the version of package.json", () => {
   expect(VERSION).toBe(manifest.version);
 });
 
@@ -156,7 +159,7 @@ it("the TypeScript of the documents compiles against the package's types", async
   expect((await compileSnippets(temporaryFolder())).problems).toBe("");
 });
 
-it("the JSON of the documents is that of a valid config file, in the place that the text names", async () => {
+it("each JSON block of the documents is a valid config file with the name that the text gives", async () => {
   const folder = temporaryFolder();
   for (const page of PAGES) {
     const lines = read(page).split("\n");

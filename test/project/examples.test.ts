@@ -48,11 +48,11 @@ const EXPECTED: Readonly<Record<string, readonly (string | RegExp)[]>> = {
 };
 
 describe("examples", () => {
-  it("are all known here", () => {
+  it("are all in the list of this test", () => {
     expect(found.sort()).toEqual(Object.keys(EXPECTED).sort());
   });
 
-  it.each(found)("%s", async (name) => {
+  it.each(found)("%s prints the expected lines", async (name) => {
     const { code, out, err } = await run(name);
     expect({ code, err: withoutSandboxWarning(err) }).toEqual({ code: 0, err: "" });
     const lines = EXPECTED[name] ?? [];

@@ -55,7 +55,7 @@ describe("the packed package", { timeout: 120_000 }, () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("contains the program, its types, schemas and papers, and nothing else", () => {
+  test("contains the program, its types, schemas and documents, and no other files", () => {
     const paths = packed.files.map(({ path }) => path);
     const needed = [
       "LICENSE",
@@ -138,7 +138,7 @@ describe("the packed package", { timeout: 120_000 }, () => {
     );
   });
 
-  test("gives types that hold without skipLibCheck", async () => {
+  test("has types that compile without skipLibCheck", async () => {
     await mkdir(join(folder, "app"));
     await writeFile(join(folder, "app", "main.ts"), CONSUMER);
     await writeFile(join(folder, "app", "tsconfig.json"), JSON.stringify(CONSUMER_CONFIG));
@@ -318,7 +318,7 @@ console.log(response.status);
 await gateway.close();
 `;
 
-// As strict as a project can be; Node's types are the only ones it brings along.
+// The strictest settings of a project, with only the types of Node.js.
 const CONSUMER_CONFIG = {
   compilerOptions: {
     target: "es2022",

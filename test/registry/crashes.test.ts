@@ -21,7 +21,7 @@ function send({ url, token }: TestRegistry, version: string): Promise<number> {
   );
 }
 
-it("of two publishers of one version, one wins, also through two processes", async () => {
+it("of several publishers of one version, only one succeeds, also with two registry processes", async () => {
   const folder = temporaryFolder();
   const [one, two] = [await startRegistry(folder), await startRegistry(folder)];
   for (const version of ["1.0.0", "1.0.1", "1.0.2"]) {

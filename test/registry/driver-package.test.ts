@@ -107,96 +107,105 @@ async function stage() {
   return { registry, npm, publishMark, write, user, run, folder };
 }
 
-it("pack, publish, add, call, install exactly, update, remove", { timeout: 120_000 }, async () => {
-  const { npm, publishMark, write, user, run, folder } = await stage();
-  write(".drivers/tracker/DRIVER.md", driver("1.0.0"));
-  write("tools/create-issue/TOOL.md", CONTRACT);
-  const pack = (...words: string[]): Promise<Ran> => run("pack", ".drivers/tracker", ...words);
-  expect(json(await pack("--name", NAME))).toMatchObject({ isNew: true });
-  const file = ".drivers/tracker/mcp-package.json";
-  const document = JSON.parse(readFileSync(join(folder, file), "utf8")) as Loose;
-  expect(Object.keys(document["mcp"].driver as object)).toEqual(["DRIVER.md", "tools/create-issue/TOOL.md"]);
-  document["author"].name = "Alice";
-  write(file, JSON.stringify(document, null, 2));
-  expect(json(await pack("--check"))).toMatchObject({ isReady: true, isCurrent: true });
-  json(await run("publish", file));
+it(
+  "a driver package is packed, published, added, called, installed elsewhere, updated and removed",
+  { timeout: 120_000 },
+  async () => {
+    const { npm, publishMark, write, user, run, folder } = await stage();
+    write(".drivers/tracker/DRIVER.md", driver("1.0.0"));
+    write("tools/create-issue/TOOL.md", CONTRACT);
+    const pack = (...words: string[]): Promise<Ran> => run("pack", ".drivers/tracker", ...words);
+    expect(json(await pack("--name", NAME))).toMatchObject({ isNew: true });
+    const file = ".drivers/tracker/mcp-package.json";
+    const document = JSON.parse(readFileSync(join(folder, file), "utf8")) as Loose;
+    expect(Object.keys(document["mcp"].driver as object)).toEqual([
+      "DRIVER.md",
+      "tools/create-issue/TOOL.md",
+    ]);
+    document["author"].name = "Alice";
+    write(file, JSON.stringify(document, null, 2));
+    expect(json(await pack("--check"))).toMatchObject({ isReady: true, isCurrent: true });
+    json(await run("publish", file));
 
-  const bob = user("bob");
-  const accept = ["--yes", "--allow", "none", "--config", "tracker_token={{TRACKER_TOKEN}}"];
-  const asked = await bob.run("add", NAME, "--text");
-  expect(asked.err).toContain("create-issue 1.0.0: Creates an issue in a tracker.");
-  expect(json(await bob.run("add", NAME, ...accept))).toMatchObject({
-    server: "tracker",
-    tools: { pinned: ["issue_create"], undeclared: ["issue_purge"] },
-  });
-  const lock = JSON.parse(bob.read("portolan.lock")) as Loose;
-  const { package: locked } = lock["servers"].tracker as Loose;
-  expect(locked).toMatchObject({
-    contracts: ["create-issue 1.0.0"],
-    dependencies: [expect.stringMatching(/^tracker-marks 1\.0\.0 sha512-/) as string],
-  });
+    const bob = user("bob");
+    const accept = ["--yes", "--allow", "none", "--config", "tracker_token={{TRACKER_TOKEN}}"];
+    const asked = await bob.run("add", NAME, "--text");
+    expect(asked.err).toContain("create-issue 1.0.0: Creates an issue in a tracker.");
+    expect(json(await bob.run("add", NAME, ...accept))).toMatchObject({
+      server: "tracker",
+      tools: { pinned: ["issue_create"], undeclared: ["issue_purge"] },
+    });
+    const lock = JSON.parse(bob.read("portolan.lock")) as Loose;
+    const { package: locked } = lock["servers"].tracker as Loose;
+    expect(locked).toMatchObject({
+      contracts: ["create-issue 1.0.0"],
+      dependencies: [expect.stringMatching(/^tracker-marks 1\.0\.0 sha512-/) as string],
+    });
 
-  const tools = json(await bob.run("list"))["tools"] as Loose[];
-  expect(tools.map(({ name }) => name as string).sort()).toEqual([
-    "create-issue",
-    "mcp_tracker_issue_create",
-  ]);
-  const made = (ran: Ran): Loose => JSON.parse(resultText(ran)) as Loose;
-  expect(made(await bob.run("call", "contracts.create-issue", "title=Bug"))).toMatchObject({ made: "Bug" });
-  const stdio = quoted([process.execPath, MAIN, "serve", "--stdio"]);
-  const variables = Object.keys(bob.env).flatMap((name) => ["--env", name]);
-  const served = ["call", stdio, "create-issue", "title=Over stdio", "--sandbox", "off"];
-  expect(made(await bob.run(...served, ...variables))).toMatchObject({ made: "Over stdio" });
-  writeFileSync(
-    join(bob.cwd, "agent.mjs"),
-    `import { openWorkspace } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
+    const tools = json(await bob.run("list"))["tools"] as Loose[];
+    expect(tools.map(({ name }) => name as string).sort()).toEqual([
+      "create-issue",
+      "mcp_tracker_issue_create",
+    ]);
+    const made = (ran: Ran): Loose => JSON.parse(resultText(ran)) as Loose;
+    expect(made(await bob.run("call", "contracts.create-issue", "title=Bug"))).toMatchObject({ made: "Bug" });
+    const stdio = quoted([process.execPath, MAIN, "serve", "--stdio"]);
+    const variables = Object.keys(bob.env).flatMap((name) => ["--env", name]);
+    const served = ["call", stdio, "create-issue", "title=Over stdio", "--sandbox", "off"];
+    expect(made(await bob.run(...served, ...variables))).toMatchObject({ made: "Over stdio" });
+    writeFileSync(
+      join(bob.cwd, "agent.mjs"),
+      `import { openWorkspace } from ${JSON.stringify(new URL("../../dist/index.js", import.meta.url).href)};
 const workspace = await openWorkspace(".");
 const tool = (await workspace.tools()).find(({ name }) => name.endsWith("create-issue"));
 console.log(JSON.stringify(await tool.execute({ title: "From code" })));
 await workspace.close();
 `,
-  );
-  const program = promisify(execFile);
-  const { stdout } = await program(process.execPath, ["agent.mjs"], {
-    cwd: bob.cwd,
-    env: { ...process.env, ...bob.env },
-  });
-  expect(stdout).toContain("From code");
+    );
+    const program = promisify(execFile);
+    const { stdout } = await program(process.execPath, ["agent.mjs"], {
+      cwd: bob.cwd,
+      env: { ...process.env, ...bob.env },
+    });
+    expect(stdout).toContain("From code");
 
-  // Another machine gets the same packages, although a newer dependency is published.
-  publishMark("1.1.0");
-  const carol = user("carol");
-  for (const name of ["portolan.yaml", "portolan.lock"]) writeFileSync(join(carol.cwd, name), bob.read(name));
-  expect((await carol.run("validate")).out).toContain("portolan install tracker");
-  json(await carol.run("install", "--frozen"));
-  const there = await carol.run("call", "contracts.create-issue", "title=Elsewhere");
-  expect(made(there)).toMatchObject({ made: "Elsewhere", mark: "1.0.0" });
-  expect((await carol.run("audit")).code).toBe(0);
+    // Another machine gets the same packages, although a newer dependency is published.
+    publishMark("1.1.0");
+    const carol = user("carol");
+    for (const name of ["portolan.yaml", "portolan.lock"])
+      writeFileSync(join(carol.cwd, name), bob.read(name));
+    expect((await carol.run("validate")).out).toContain("portolan install tracker");
+    json(await carol.run("install", "--frozen"));
+    const there = await carol.run("call", "contracts.create-issue", "title=Elsewhere");
+    expect(made(there)).toMatchObject({ made: "Elsewhere", mark: "1.0.0" });
+    expect((await carol.run("audit")).code).toBe(0);
 
-  // A registry of npm that swaps the bytes of a dependency, with a hash that fits them.
-  npm.publish({ name: "tracker-marks", version: "1.0.0", files: { "index.js": "exports.mark = 'evil';" } });
-  const dave = user("dave");
-  for (const name of ["portolan.yaml", "portolan.lock"]) writeFileSync(join(dave.cwd, name), bob.read(name));
-  const swapped = await dave.run("install", "--frozen");
-  expect(swapped.code).toBe(1);
-  expect(swapped.out).toContain(
-    "its dependency tracker-marks 1.0.0 has another hash than portolan.lock names",
-  );
-  expect(readdirSync(join(folder, "dave", "data", "portolan", "store", "npm", "entries"))).toEqual([]);
+    // A registry of npm that swaps the bytes of a dependency, with a hash that fits them.
+    npm.publish({ name: "tracker-marks", version: "1.0.0", files: { "index.js": "exports.mark = 'evil';" } });
+    const dave = user("dave");
+    for (const name of ["portolan.yaml", "portolan.lock"])
+      writeFileSync(join(dave.cwd, name), bob.read(name));
+    const swapped = await dave.run("install", "--frozen");
+    expect(swapped.code).toBe(1);
+    expect(swapped.out).toContain(
+      "its dependency tracker-marks 1.0.0 has another hash than portolan.lock names",
+    );
+    expect(readdirSync(join(folder, "dave", "data", "portolan", "store", "npm", "entries"))).toEqual([]);
 
-  write(".drivers/tracker/DRIVER.md", driver("1.1.0"));
-  write("tools/create-issue/TOOL.md", CONTRACT.replace("in a tracker", "in the tracker"));
-  publishMark("1.0.0");
-  json(await pack());
-  json(await run("publish", file));
-  const [{ difference, state }] = json(await bob.run("update", "--yes"))["servers"] as [Loose];
-  expect({ state, contracts: difference.contracts as unknown }).toEqual({
-    ...{ state: "updated", contracts: { added: [], removed: [], changed: ["create-issue"] } },
-  });
-  json(await bob.run("remove", "tracker"));
-  expect(bob.read("portolan.yaml") + bob.read("portolan.lock")).not.toContain("tracker");
-  expect(json(await bob.run("list"))["tools"]).toEqual([]);
-});
+    write(".drivers/tracker/DRIVER.md", driver("1.1.0"));
+    write("tools/create-issue/TOOL.md", CONTRACT.replace("in a tracker", "in the tracker"));
+    publishMark("1.0.0");
+    json(await pack());
+    json(await run("publish", file));
+    const [{ difference, state }] = json(await bob.run("update", "--yes"))["servers"] as [Loose];
+    expect({ state, contracts: difference.contracts as unknown }).toEqual({
+      ...{ state: "updated", contracts: { added: [], removed: [], changed: ["create-issue"] } },
+    });
+    json(await bob.run("remove", "tracker"));
+    expect(bob.read("portolan.yaml") + bob.read("portolan.lock")).not.toContain("tracker");
+    expect(json(await bob.run("list"))["tools"]).toEqual([]);
+  },
+);
 
 it("drivers that cannot be packed are refused with the reason", async () => {
   const { write, run, folder } = await stage();

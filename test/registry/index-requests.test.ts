@@ -43,7 +43,7 @@ const ADVISORY = {
   affected: { [NAME]: { versions: ["<2.0.0"] } },
 };
 
-it("add asks once for the index; a start asks only if it is old, and works without the registry", async () => {
+it("add requests the index once; a start requests it only if it is old, and works offline", async () => {
   const [registry, api] = [await startRegistry(), await startApi()];
   const change = (document: Loose): void => void (document["security"].sandbox = { required: false });
   json(await release(registry, api.url, { change }));

@@ -70,7 +70,7 @@ async function startHolding({ url }: TestRegistry, method: string) {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, reached };
 }
 
-it("publish, install and registry serve stop without leftovers, and the next command works", async () => {
+it("after Ctrl-C, publish, install and registry serve leave no files, and the next command works", async () => {
   const { registry, npm, document } = await stage();
   const { folder, token } = registry;
   writeFileSync(join(folder, "package.json"), JSON.stringify(document));

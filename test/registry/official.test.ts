@@ -86,7 +86,7 @@ async function startOfficial(...versions: { readonly server: Loose; readonly sta
   return web;
 }
 
-it("an npm package: configured, locked with its hash, called, and updated within its range", async () => {
+it("an npm package is configured, locked with its hash, called, and updated within its range", async () => {
   const npm = await startNpm();
   onTestFinished(() => npm.close());
   const release = (version: string): { server: Loose } => {
@@ -159,7 +159,7 @@ it("an npm package: configured, locked with its hash, called, and updated within
   expect((await run("audit")).code).toBe(0);
 });
 
-it("a bundle must have the hash of the document; a deprecated server is shown, a deleted one refused", async () => {
+it("a bundle must have the hash of the document; a deprecated server is added, a deleted one refused", async () => {
   const files = await startFileServer();
   const source = files.serve("/notes.mcpb", BUNDLE);
   const server = (fileSha256: string): Loose => ({
@@ -244,11 +244,11 @@ it("a remote becomes an ordinary server with pins; its secret goes into the vaul
   expect(entry["tools"].length).toBeGreaterThan(3);
   json(await run("list", "notes", "--json"));
   const { headers } = remote.requests.at(-1) ?? { headers: {} };
-  // What looks like a reference in the document is a text.
+  // A text of the document that looks like a reference stays a text.
   expect(headers).toMatchObject({ authorization: `Bearer ${SECRET}`, "x-text": "${HOME}" });
 });
 
-it("refuses a foreign answer, a reference to a secret of this machine, and what it cannot run", async () => {
+it("add refuses the document of another server, a reference to a local secret, and unsupported forms", async () => {
   const { run, read } = user({ GITHUB_TOKEN: SECRET });
   const add = async (server: Loose, name = NAME, ...more: string[]): Promise<Loose> => {
     const web = await startOfficial({ server });
@@ -280,7 +280,7 @@ it("refuses a foreign answer, a reference to a secret of this machine, and what 
 });
 
 it(
-  "a Python package whose start fetches from a host that is not granted: the error names the option of this command",
+  "if a Python package needs a host that is not granted, the error names the option --allow-net",
   needs("bubblewrap"),
   async () => {
     const programs = temporaryFolder();

@@ -70,7 +70,7 @@ it("an mcpfile is packed, completed, published with its archive, exported and st
   expect(json(await run("info", "@alice/git-tools", "--registry", site))["version"]).toBe("1.0.0");
 });
 
-it("a changed server updates the document, and --check notices it without writing", async () => {
+it("pack updates the document of a changed server, and --check reports the change without writing", async () => {
   const folder = temporaryFolder();
   const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd: folder });
   const text = readFileSync(SEED, "utf8");
@@ -105,7 +105,7 @@ it("a changed server updates the document, and --check notices it without writin
   expect(after).toContain("// Description of the server");
 });
 
-it("a running server, and a broken mcpfile", async () => {
+it("pack reads the tools of a running server, and refuses a broken mcpfile", async () => {
   const folder = temporaryFolder();
   const live = json(await portolan(["pack", fixture(), "--json"], { cwd: folder }));
   expect(live).toMatchObject({ isNew: true, isReady: false });

@@ -24,7 +24,7 @@ const json = (ran: Ran): Loose => {
   return JSON.parse(ran.out) as Loose;
 };
 
-/** The script of the format's specification, to the letter. */
+/** The exact script of the format's specification. */
 const SCRIPT = `# Import MCP server
 @import mcp github from @alice/github-mcp
 
@@ -89,7 +89,7 @@ const complete = (document: Loose): void => {
 };
 
 it(
-  "pack, publish, search, add, configure, call in five ways, update, remove",
+  "a package is packed, published, found, added, configured, called, updated and removed",
   { timeout: 300_000 },
   async () => {
     const { registry, api, cwd, user, file, read } = await stage();
@@ -260,7 +260,7 @@ async function serveHttp(
   };
 }
 
-it("a secret of a file goes into the vault, stays for the next time, and is purged on request", async () => {
+it("a secret from a file goes into the vault, stays after remove, and is deleted by --purge", async () => {
   const { registry, api, cwd, user, file, read } = await stage();
   json(await release(registry, api.url, { change: relaxed }));
   writeFileSync(file("values.json"), JSON.stringify({ github_token: TOKEN }));
@@ -305,8 +305,11 @@ it("nothing is added without consent, and the error names the exact command", as
 it.each([
   ["@alice/tiny", "npm:@alice/tiny"],
   ["@alice/tiny@^1.2.0", "'npm:@alice/tiny@^1.2.0'"],
-])("without a registry, the command for npm keeps the version: %s", async (reference, word) => {
-  const cwd = temporaryFolder();
-  const { hint } = envelope(await portolan(["add", reference], { cwd, env: { HOME: cwd } }));
-  expect(hint?.split(" For a package of npm: ")[1]).toBe(`portolan add tiny ${word}`);
-});
+])(
+  "without a registry, the hint names the npm command with the same version: %s",
+  async (reference, word) => {
+    const cwd = temporaryFolder();
+    const { hint } = envelope(await portolan(["add", reference], { cwd, env: { HOME: cwd } }));
+    expect(hint?.split(" For a package of npm: ")[1]).toBe(`portolan add tiny ${word}`);
+  },
+);

@@ -53,7 +53,7 @@ async function stage() {
   return { registry, api, cwd, user, files, publish, add, refused, policy, advise };
 }
 
-it("before it is added: policy, age, look-alike scope, hidden text, advisory, swapped bytes", async () => {
+it("add refuses a package for its age, origin, scope, hidden text, advisory or changed bytes", async () => {
   const { registry, user, publish, add, refused, policy, advise, files } = await stage();
   await publish();
   policy("packages: { min_release_age: 3d }\n");
@@ -87,7 +87,7 @@ it("before it is added: policy, age, look-alike scope, hidden text, advisory, sw
   expect(files()).toContain('"version": "1.1.0"');
 });
 
-it("after it was added: permission growth, downgrade, another document, an affected version", async () => {
+it("update and start refuse more permissions, a lower version, another document or an advisory", async () => {
   const { registry, user, publish, add, refused, advise, policy, cwd } = await stage();
   await publish();
   expect((await add()).code).toBe(0);
@@ -140,13 +140,13 @@ it("after it was added: permission growth, downgrade, another document, an affec
   const other = `sha256-${Buffer.alloc(32, 7).toString("base64")}`;
   await registry.run("unpublish", `${NAME}@1.1.0`);
   writeFileSync(lock, text.replace(/"metadata": "[^"]+"/, `"metadata": "${other}"`));
-  // Either side may have changed.
+  // The registry or the lock file may have changed.
   const { findings } = JSON.parse((await user("audit")).out) as { findings: { hint: string }[] };
   expect(findings.map(({ hint }) => hint).join("\n")).toContain("The registry or the lock file was changed.");
   expect((await refused(() => user("update", "--yes"))).message).toContain("no longer matches portolan.lock");
 });
 
-it("a swapped or rolled-back index", async () => {
+it("add refuses a tampered or rolled-back index", async () => {
   const { registry, user, publish, refused } = await stage();
   const copy = join(registry.folder, "copy");
   const index = join(copy, "index.jsonl");

@@ -52,7 +52,7 @@ async function load(
   return { ...endpoint, problems: diagnostics.map(({ message }) => message) };
 }
 
-test("finds drivers, the contracts they mean, and what is beside them", async () => {
+test("finds drivers with their code and contracts, and the secrets of the workspace", async () => {
   const found = await load({
     ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "./tools/it/TOOL.md"),
     ".drivers/a-mcp/driver.js": "",
@@ -72,7 +72,7 @@ test("finds drivers, the contracts they mean, and what is beside them", async ()
 });
 
 test.each(["1.0.0", "1.0.1", "2.0.0"])(
-  "a driver brings no other promise (%s) for a contract of the workspace",
+  "a contract of the workspace wins over the version %s of it in a driver",
   async (version) => {
     const found = await load({
       ".drivers/evil-mcp/DRIVER.md": driver("evil-mcp", "it"),
@@ -86,7 +86,7 @@ test.each(["1.0.0", "1.0.1", "2.0.0"])(
   },
 );
 
-test("two drivers that bring the same contract bring none", async () => {
+test("a contract that two drivers declare is ignored", async () => {
   const found = await load({
     ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "it"),
     ".drivers/a-mcp/tools/it/TOOL.md": tool("it"),
@@ -99,7 +99,7 @@ test("two drivers that bring the same contract bring none", async () => {
   expect(second).toMatch(/Portolan uses neither \S+a-mcp.tools.it.TOOL\.md nor \S+b-mcp.tools.it.TOOL\.md/);
 });
 
-test("a contract outside of the workspace is none of it", async () => {
+test("a contract outside of the workspace is not read", async () => {
   const found = await load({ ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "../../../../outside/TOOL.md") });
   expect(found.contracts).toEqual([]);
 });
@@ -107,7 +107,7 @@ test("a contract outside of the workspace is none of it", async () => {
 test.each([
   ["evil-key", ", metadata: { bindings: { env: [EVIL_KEY, API_KEY] } }"],
   ["api-key", ""],
-])("what the workspace grants is not granted again beside a driver (%s)", async (slug, more) => {
+])("a driver cannot declare a secret of the workspace again (%s)", async (slug, more) => {
   const found = await load({
     ".drivers/evil-mcp/DRIVER.md": driver("evil-mcp", "it"),
     ".drivers/evil-mcp/SECRETS.md": secrets(slug, more),
@@ -120,7 +120,7 @@ test.each([
   expect(found.problems.join()).toContain("is also in a SECRETS.md in .secrets of the workspace");
 });
 
-describe("an inventory beside a driver serves that driver only", () => {
+describe("the SECRETS.md of a driver applies only to that driver", () => {
   const two = (files: Record<string, string>): Record<string, string> => ({
     ".drivers/good-mcp/DRIVER.md": driver("good-mcp", "it"),
     ".drivers/good-mcp/SECRETS.md": secrets("api-key"),
@@ -129,7 +129,7 @@ describe("an inventory beside a driver serves that driver only", () => {
     ...files,
   });
 
-  test("its entries name the driver, and those of the workspace name none", async () => {
+  test("its entries have the id of the driver, and entries of the workspace have none", async () => {
     const found = await load(two({ ".secrets/SECRETS.md": secrets("other-key") }));
     expect(found.problems).toEqual([]);
     expect(found.secrets.map((entry) => [entry.slug, entry.driver])).toEqual([
@@ -143,7 +143,7 @@ describe("an inventory beside a driver serves that driver only", () => {
     ["a variable of another name", secrets("new-key", ", metadata: { bindings: { env: [API_KEY] } }")],
     ["a slug with a namespace", secrets("new/api-key")],
     ["the variable of the environment", secrets("portolan-secret-api-key")],
-  ])("a name that two drivers list belongs to neither: %s", async (_, own) => {
+  ])("a secret that two drivers declare is ignored: %s", async (_, own) => {
     const found = await load(two({ ".drivers/new-mcp/SECRETS.md": own }));
     expect(found.secrets).toEqual([]);
     expect(found.problems).toEqual([
@@ -164,7 +164,7 @@ describe("an inventory beside a driver serves that driver only", () => {
       { "sec/SECRETS.md": secrets("api-key"), ".drivers/good-mcp/SECRETS.md": secrets("x-key") },
       ["good-mcp", "new-mcp"],
     ],
-  ])("auth.ref does not lead to another's: %s", async (ref, files, owners) => {
+  ])("auth.ref cannot use the SECRETS.md of another driver: %s", async (ref, files, owners) => {
     const alone = await load(two({ ...files, ".drivers/new-mcp/DRIVER.md": referring("new-mcp", ref) }));
     expect(alone.secrets.map((entry) => entry.driver)).toEqual(owners);
     const both = await load(
@@ -179,7 +179,7 @@ describe("an inventory beside a driver serves that driver only", () => {
   });
 });
 
-test("of two drivers with one id that in the folder of this name is meant, and without one neither", async () => {
+test("of two drivers with the same id, the one in the folder of this name is used, else neither", async () => {
   const files = {
     ".drivers/aaa/DRIVER.md": driver("good-mcp", "it", ", args: [impostor]"),
     ".drivers/good-mcp/DRIVER.md": driver("good-mcp", "it"),
@@ -199,7 +199,7 @@ test("of two drivers with one id that in the folder of this name is meant, and w
   ]);
 });
 
-test("what is wrong with drivers is told apart from what is wrong with servers", async () => {
+test("errors of drivers are listed separately from errors of servers", async () => {
   const { servers, diagnostics, ofDrivers } = await loadCatalog(
     workspace({
       "portolan.yaml": "version: 1\nservers: { x: { comand: node } }\n",
@@ -215,7 +215,7 @@ test("what is wrong with drivers is told apart from what is wrong with servers",
   expect(diagnostics.filter((one) => ofDrivers?.includes(one) !== true).length).toBeGreaterThan(0);
 });
 
-test("a server with the name of all contracts keeps it, and is told as what it is", async () => {
+test("a server that is named contracts stays, and is reported as an error of the drivers", async () => {
   const { servers, ofDrivers } = await loadCatalog(
     workspace({
       "portolan.yaml": "version: 1\nservers:\n  contracts: { command: node }\n",
@@ -235,7 +235,7 @@ test("a server with the name of all contracts keeps it, and is told as what it i
   ]);
 });
 
-test("a driver that became one of another kind is not used as it was", async () => {
+test("a driver whose kind changed to an unsupported one is no longer used", async () => {
   const mcp = driver("a-mcp", "./tools/it/TOOL.md");
   const cli = mcp.replace("kind: mcp", "kind: cli");
   const folder = workspace({ ".drivers/a-mcp/DRIVER.md": mcp, "tools/it/TOOL.md": tool("it") });
@@ -275,7 +275,7 @@ describe("auth.ref", () => {
       "../../../SECRETS.md",
       "auth.ref ../../../SECRETS.md is outside of the workspace, so Portolan does not read it",
     ],
-  ])("%s is told", async (ref, message) => {
+  ])("%s is reported", async (ref, message) => {
     const found = await load(withRef(ref));
     expect(found.problems).toEqual([message]);
     expect(found.secrets).toEqual([]);
@@ -286,7 +286,7 @@ describe("auth.ref", () => {
     expect(diagnostics.map(({ hint }) => hint).join("\n")).toContain("write its new path in auth.ref");
   });
 
-  test("what is not there yet is watched", async () => {
+  test("the possible paths of a missing file are watched", async () => {
     const folder = workspace(withRef("./sec/SECRETS.md"));
     const { missing } = await findDrivers(folder, {}, new Map());
     expect(missing).toEqual([join(folder, ".drivers/a-mcp/sec/SECRETS.md"), join(folder, "sec/SECRETS.md")]);
@@ -307,7 +307,7 @@ test("a missing vendored program is reported until it exists", async () => {
   expect((await load({ ...files, ".drivers/a-mcp/bin/x": "" })).problems).toEqual([]);
 });
 
-test("an example that contradicts its contract is told with the contract", async () => {
+test("an example that does not match its contract is reported", async () => {
   const wrong = tool("it").replace("---\n", "---\nexamples: [{ name: a, input: { nothing: 1 } }]\n");
   const { problems } = await load({
     ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "it"),
@@ -316,7 +316,7 @@ test("an example that contradicts its contract is told with the contract", async
   expect(problems).toEqual([expect.stringContaining('the input of the example "a" does not match inputs')]);
 });
 
-describe("the skill that a prompt becomes a part of", () => {
+describe("the skill_ref of a prompt", () => {
   const REF = "./skills/sum/SKILL.md";
   const withPrompts = driver("a-mcp", "it").replace(
     "implements:",
@@ -334,22 +334,22 @@ implements:`,
     return { skills: endpoint.drivers[0]?.driver.skills, diagnostics };
   };
 
-  test.each(["", ".drivers/a-mcp/"])("gives its name, from %j", async (base) => {
+  test.each(["", ".drivers/a-mcp/"])("gives the name of the skill, relative to %j", async (base) => {
     const { skills, diagnostics } = await read({ [`${base}skills/sum/SKILL.md`]: skill("sum") });
     expect(skills).toEqual({ [REF]: "sum" });
     expect(diagnostics).toEqual([]);
   });
 
-  test("may be called otherwise than its folder, which is told", async () => {
+  test("gives a warning if the skill has another name than its folder", async () => {
     const { skills, diagnostics } = await read({ "skills/sum/SKILL.md": skill("other") });
     expect(skills).toEqual({ [REF]: "other" });
     expect(diagnostics).toMatchObject([{ severity: "warning", line: 10 }]);
   });
 
   test.each([
-    ["not there", {}, "does not exist"],
+    ["missing", {}, "does not exist"],
     ["broken", { "skills/sum/SKILL.md": "---\nname: Not A Name\n---\n" }, "cannot be read"],
-  ])("and is %s takes the prompt away, at its place", async (_, files, message) => {
+  ])("to a skill that is %s is an error with its position in DRIVER.md", async (_, files, message) => {
     const { skills, diagnostics } = await read(files);
     expect(skills).toEqual({ [REF]: null });
     expect(diagnostics).toContainEqual(

@@ -1,4 +1,4 @@
-// Changes that a server may have made from its sandbox are told, and not taken while this program runs.
+// Changes that a server may have made from its sandbox are reported, and ignored while this program runs.
 
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -35,7 +35,7 @@ async function watch(...written: string[]): Promise<CatalogWatch> {
 const aliases = ({ servers }: Catalog): string[] => servers.map(({ alias }) => alias);
 const told = ({ diagnostics }: Catalog): string[] => diagnostics.map(locatedMessage);
 
-test("a new file, a changed one and one that is gone; the first reading takes all", async () => {
+test("files that a server may have added, changed or deleted after the start are reported and ignored", async () => {
   lay("portolan.yaml", server("own"));
   lay(".mcp.json", '{"mcpServers":{"before":{"command":"node"}}}');
   const watched = await watch(".mcp.json", ".vscode");
@@ -57,7 +57,7 @@ test("a new file, a changed one and one that is gone; the first reading takes al
   expect(aliases(await loadCatalog(folder))).toEqual(["own"]);
 });
 
-test("what nobody in a sandbox can have written is taken", async () => {
+test("a change that no sandboxed server can have made is accepted", async () => {
   lay("portolan.yaml", server("own"));
   const watched = await watch(".mcp.json");
   lay("portolan.yaml", server("other"));
@@ -66,7 +66,7 @@ test("what nobody in a sandbox can have written is taken", async () => {
   expect(told(changed)).toEqual([]);
 });
 
-test("a change by a command is taken once, and only if it starts from the text in use", async () => {
+test("a change by a portolan command is accepted once, and only if it starts from the text in use", async () => {
   const before = server("own");
   const after = server("other");
   const evil = server("evil");
@@ -95,7 +95,7 @@ test("a change by a command is taken once, and only if it starts from the text i
   expect(aliases(await watched.reload())).toEqual(["own"]);
 });
 
-test("a new file of a command is taken, and a path over a link is the same file", async () => {
+test("a new file of a portolan command is accepted, also by a path with a symbolic link", async () => {
   mkdirSync(at("real"));
   symlinkSync(at("real"), at("link"));
   const watched = await watchCatalog(at("real"), () => {}, undefined, { writerOf: async () => "evil" });
@@ -105,7 +105,7 @@ test("a new file of a command is taken, and a path over a link is the same file"
   expect(aliases(await watched.reload([change]))).toEqual(["own"]);
 });
 
-test("a new driver, and code beside a known one", async () => {
+test("a new driver and new driver code that a server may have written are ignored", async () => {
   const driver = (id: string): string =>
     `---\nname: ${id}\nid: ${id}\nversion: 1.0.0\ndescription: A driver.\nserver: { command: node }\n---\n`;
   lay("portolan.yaml", server("own"));

@@ -23,19 +23,19 @@ test.each([
   ["x/.*", ["x/.a.yaml"]],
   ["none/*", []],
   ["*/", []],
-])("%s", async (pattern, expected) => {
+])("findFiles() resolves the pattern %s", async (pattern, expected) => {
   expect(isPattern(pattern)).toBe(true);
   const { base, steps } = splitPattern(pattern);
   const { files } = await findFiles(join(top, base), steps);
   expect(files.map((file) => file.slice(top.length + 1))).toEqual(expected);
 });
 
-test("patterns of whole paths keep their top", () => {
+test("splitPattern() keeps the fixed folder of an absolute pattern", () => {
   expect(splitPattern("/*.yaml")).toEqual({ base: "/", steps: ["*.yaml"] });
   expect(splitPattern("/a/b/*/c")).toEqual({ base: "/a/b", steps: ["*", "c"] });
 });
 
-test("a name made to be slow is not", async () => {
+test("a hostile pattern is matched in bounded time", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-glob-slow-"));
   writeFileSync(join(folder, "a".repeat(200)), "");
   const started = performance.now();

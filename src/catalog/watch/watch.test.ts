@@ -68,7 +68,7 @@ test("servers are added, changed and removed", async () => {
   expect(watch.catalog.servers).toEqual([]);
 });
 
-test("a file that becomes invalid keeps what it declared and is told (F45)", async () => {
+test("a file that becomes invalid keeps its last valid servers, and is reported (F45)", async () => {
   const { watch, next, write } = await watched({
     "manifest.yaml": manifest("x", "a", "b"),
     ".mcp.json": "{}",
@@ -110,7 +110,7 @@ test("a file that becomes invalid keeps what it declared and is told (F45)", asy
   expect(watch.catalog).toBe(good.catalog);
 });
 
-test("a broken portolan.yaml keeps its settings, sources and servers", async () => {
+test("a broken portolan.yaml keeps its last valid settings, sources and servers", async () => {
   const { next, write } = await watched({
     "portolan.yaml": "naming: '{tool}'\nsources: [m.yaml]\nservers: {own: {command: x}}\n",
     "m.yaml": manifest("x", "a"),
@@ -123,7 +123,7 @@ test("a broken portolan.yaml keeps its settings, sources and servers", async () 
   expect(await next()).toMatchObject({ added: [], removed: ["own"], changed: [], settingsChanged: true });
 });
 
-test("files and folders that were not there before are seen, and new sources are watched", async () => {
+test("new files and folders are detected, and new sources are watched", async () => {
   const { next, write } = await watched({});
   write(".cursor/mcp.json", '{"mcpServers": {"cursor": {"command": "x"}}}');
   expect(await next()).toMatchObject({ added: ["cursor"] });
@@ -147,7 +147,7 @@ test("a file outside of the folder is watched too", async () => {
   expect(await next()).toMatchObject({ added: ["far"] });
 });
 
-test("a single file is watched, also while it is away", async () => {
+test("a single file is watched, also after it was deleted", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "portolan-watch-one-")), "m.yaml");
   writeFileSync(file, manifest("x", "a"));
   const seen: CatalogChange[] = [];
@@ -170,7 +170,7 @@ test("a single file is watched, also while it is away", async () => {
   expect(seen.length).toBeGreaterThanOrEqual(3);
 });
 
-test("editors that write beside and rename give one change", async () => {
+test("an editor that writes temporary files and renames them gives one change", async () => {
   const { changes, next, write, path } = await watched({ "manifest.yaml": manifest("x", "a") });
   for (const command of ["one", "two", "three"]) {
     write("manifest.yaml.tmp", manifest(command, "a"));
@@ -182,7 +182,7 @@ test("editors that write beside and rename give one change", async () => {
   expect(changes).toEqual([]);
 });
 
-test("changes that never pause are read all the same, and the last one counts", async () => {
+test("changes without a pause are read too, and the last one is applied", async () => {
   const { watch, next, write } = await watched({ "manifest.yaml": manifest("x", "a") });
   let count = 0;
   const timer = setInterval(() => {
@@ -203,7 +203,7 @@ test("changes that never pause are read all the same, and the last one counts", 
   }
 });
 
-test("nothing is told after the end, and reload works without a change", async () => {
+test("a closed watch reports nothing, and reload() works without a change", async () => {
   const first = await watched({ "manifest.yaml": manifest("x", "a") });
   expect(await first.watch.reload()).toBe(first.watch.catalog);
   expect(first.changes).toEqual([]);
@@ -218,7 +218,7 @@ test("nothing is told after the end, and reload works without a change", async (
   expect(watch.catalog.servers).toHaveLength(1);
 });
 
-test("changes before a delayed watch are found when it begins, and a watch that was closed before never begins", async () => {
+test("a delayed watch detects earlier changes when it begins, and never begins after close()", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-watch-"));
   const write = (...names: string[]): void =>
     writeFileSync(join(folder, "manifest.yaml"), manifest("x", ...names));
@@ -240,7 +240,7 @@ test("changes before a delayed watch are found when it begins, and a watch that 
   expect((await watch.reload()).servers.map(({ alias }) => alias)).toEqual(["c"]);
 });
 
-test("a folder that is not there yet is seen when it comes", async () => {
+test("a missing folder is detected when it is created", async () => {
   const folder = join(mkdtempSync(join(tmpdir(), "portolan-watch-none-")), "later");
   let told: (change: CatalogChange) => void = () => {};
   const change = new Promise<CatalogChange>((done) => (told = done));
@@ -265,7 +265,7 @@ test("a changed tool of an mcpfile changes its server, and a broken one changes 
   ]);
 });
 
-test("the mcpserver.yaml beside an mcpfile is watched, also before it is there", async () => {
+test("the mcpserver.yaml beside an mcpfile is watched, also before it exists", async () => {
   const text = `kind: MCPToolDefinitions\nschemaVersion: "0.2.0"\nname: a\nversion: "1.0.0"\n`;
   const { watch, next, write, path } = await watched({ "mcpfile.yaml": text });
   expect(watch.catalog.servers).toHaveLength(1);
@@ -290,7 +290,7 @@ test("the mcpserver.yaml beside an mcpfile is watched, also before it is there",
   expect(await next()).toMatchObject({ changed: ["a"] });
 });
 
-test("a fault of ours while a file is read is told, and what was there stays", async () => {
+test("an internal error during a read is reported, and the last valid servers stay", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-watch-"));
   const write = (text: string): void => writeFileSync(join(folder, ".mcp.json"), text);
   write('{"mcpServers": {}}');

@@ -21,7 +21,7 @@ const LINES = [
   "alias npm:real@4.0.0 sha512-4.0.0",
 ];
 
-test("one line for each package, and back to npm's oldest lock file", () => {
+test("writes one line for each dependency, and converts the lines to npm's lockfileVersion 1", () => {
   expect(dependenciesOf(LOCK, "own")).toEqual(LINES);
   expect(toNpmLock({ name: "own", version: "2.0.0" }, LINES)).toMatchObject({
     lockfileVersion: 1,
@@ -50,32 +50,35 @@ test.each([
     "HASH_MISMATCH",
   ],
   [
-    "one more",
+    "an additional dependency",
     ["0 1.0.0 sha512-0", ...LINES],
     "npm chose 1.0.0 of its dependency 0, which portolan.lock does not name",
     "DEPENDENCY_MISMATCH",
   ],
   [
-    "one less",
+    "a missing dependency",
     LINES.slice(1),
     "npm did not find its dependency a 1.0.0, which portolan.lock names",
     "DEPENDENCY_MISMATCH",
   ],
-])("%s is refused; only another hash is called a changed package", (_, found, message, reason) => {
-  const refuse = (): void => refuseOtherDependencies("own@2.0.0", LINES, found);
-  expect(refuse).toThrow(
-    expect.objectContaining({
-      message: expect.stringContaining(message) as string,
-      data: expect.objectContaining({ reason }) as object,
-      hint: (reason === "HASH_MISMATCH"
-        ? expect.stringContaining("Do not trust")
-        : expect.not.stringContaining("Do not trust")) as string,
-    }),
-  );
-  expect(() => refuseOtherDependencies("own@2.0.0", LINES, LINES)).not.toThrow();
-});
+])(
+  "%s is refused; only for another hash the hint says not to trust the package",
+  (_, found, message, reason) => {
+    const refuse = (): void => refuseOtherDependencies("own@2.0.0", LINES, found);
+    expect(refuse).toThrow(
+      expect.objectContaining({
+        message: expect.stringContaining(message) as string,
+        data: expect.objectContaining({ reason }) as object,
+        hint: (reason === "HASH_MISMATCH"
+          ? expect.stringContaining("Do not trust")
+          : expect.not.stringContaining("Do not trust")) as string,
+      }),
+    );
+    expect(() => refuseOtherDependencies("own@2.0.0", LINES, LINES)).not.toThrow();
+  },
+);
 
-test("the message of npm about wrong bytes names the dependency", () => {
+test("the error about an integrity failure of npm names the dependency", () => {
   const reason = "Integrity checksum failed when using sha512: wanted sha512-3.0.0 but got sha512-evil.";
   expect(() => refuseSwappedBytes("own@2.0.0", LINES, reason)).toThrow(
     "its dependency a/node_modules/@x/b 3.0.0",

@@ -12,7 +12,7 @@ test.each([
   ["node_modules/@x/own", "the package itself has no source URL."],
   ["node_modules/a", 'its dependency "a" has no source URL.'],
   ["node_modules/a/node_modules/@x/own", 'its dependency "@x/own" has no source URL.'],
-])("%s without a source URL", (place, message) => {
+])("a lock file in which %s has no source URL is refused", (place, message) => {
   const lock = new Map([
     ["node_modules/b", entry("https://registry.example/b.tgz")],
     [place, entry(undefined)],

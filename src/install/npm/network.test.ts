@@ -8,14 +8,14 @@ const STALE = "npm http fetch GET 200 https://registry.example/zod 5012ms (cache
 const ANSWERED = "npm http fetch GET 200 https://registry.example/zod 96ms (cache miss)\n";
 
 test.each([
-  ["nothing but failures", [FAILED, FAILED], "EAI_AGAIN"],
-  ["failures, and what npm had kept", [FAILED, STALE, FAILED], "EAI_AGAIN"],
-  ["a line in pieces", [FAILED.slice(0, 20), FAILED.slice(20)], "EAI_AGAIN"],
-  ["an answer", [FAILED, ANSWERED, FAILED], undefined],
-  ["an answer that is a refusal", [ANSWERED.replace("200", "404"), FAILED], undefined],
-  ["a failure of another kind", [FAILED.replace("EAI_AGAIN", "503")], undefined],
-  ["silence", [], undefined],
-])("%s", (_, pieces, lost) => {
+  ["only failed requests", [FAILED, FAILED], "EAI_AGAIN"],
+  ["failed requests and stale cache entries", [FAILED, STALE, FAILED], "EAI_AGAIN"],
+  ["a line in two chunks", [FAILED.slice(0, 20), FAILED.slice(20)], "EAI_AGAIN"],
+  ["a successful request", [FAILED, ANSWERED, FAILED], undefined],
+  ["a request with status 404", [ANSWERED.replace("200", "404"), FAILED], undefined],
+  ["a failure with status 503", [FAILED.replace("EAI_AGAIN", "503")], undefined],
+  ["no output", [], undefined],
+])("watchNetwork() gives up only if all requests fail: %s", (_, pieces, lost) => {
   vi.useFakeTimers();
   try {
     const giveUp = vi.fn();
@@ -32,7 +32,7 @@ test.each([
   }
 });
 
-test("which failures are of the network", () => {
+test("isNetworkFailure() recognizes the codes of network failures", () => {
   for (const kind of ["ENOTFOUND", "ECONNREFUSED", "ERR_SOCKET_TIMEOUT", "EIDLETIMEOUT"])
     expect([kind, isNetworkFailure(kind)]).toEqual([kind, true]);
   for (const kind of ["E404", "EINTEGRITY", "ENOSPC", undefined])

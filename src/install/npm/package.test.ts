@@ -31,7 +31,7 @@ beforeAll(async () => {
     npm_config_registry: registry.url,
     npm_config_cache: join(folder, "cache"),
     npm_config_fetch_retries: "0",
-    // Variables of an outer npm must not get through.
+    // Variables of an outer npm must not reach npm.
     npm_config_global: "true",
     npm_config_dry_run: "true",
     npm_config_ignore_scripts: "false",
@@ -66,7 +66,7 @@ beforeEach(async () => {
 const install = (spec: string, more: Partial<NpmOptions> = {}): ReturnType<typeof installNpm> =>
   installNpm({ spec, root, env, ...more });
 
-describe("a package", () => {
+describe("an npm package", () => {
   test("is installed once, without its scripts, and found again without network", async () => {
     const progress: string[] = [];
     const found = await install("@team/hello@^1.0.0", { onProgress: ({ what }) => progress.push(what) });
@@ -89,7 +89,7 @@ describe("a package", () => {
     expect(await readdir(join(root, "npm", "work"))).toEqual([]);
   });
 
-  test("with the expected hash is accepted, whatever the kind of hash; with another one it is refused", async () => {
+  test("is accepted with the expected hash of any algorithm, and refused with another hash", async () => {
     const spec = "@team/hello@1.0.0";
     const { integrity } = await install(spec);
     const tarball = await fetch(`${registry.url}/@team/hello/-/1.0.0.tgz`);
@@ -112,7 +112,7 @@ describe("a package", () => {
     expect(await readdir(join(root, "npm", "work"))).toEqual([]);
   });
 
-  test("can be asked for by version, by tag and by none of them", async () => {
+  test("can be requested by version, by tag, or by name alone", async () => {
     expect((await install("@team/hello@1.0.0")).version).toBe("1.0.0");
     expect((await install("@team/hello@next")).version).toBe("2.0.0-beta.1");
     expect((await install("dep")).version).toBe("1.0.0");
@@ -126,7 +126,7 @@ describe("a package", () => {
     expect(await readdir(join(root, "npm", "entries"))).toHaveLength(2);
   });
 
-  test("that two specs lead to is kept once, and removed with the last of them", async () => {
+  test("is stored once for two specs, and removed with the last of them", async () => {
     const [a, b] = [await install("dep@1.0.0"), await install("dep@^1.0.0")];
     expect(b.folder).toBe(a.folder);
     await removeInstalled({ spec: "dep@1.0.0", root });
@@ -135,7 +135,7 @@ describe("a package", () => {
     expect(existsSync(a.folder)).toBe(false);
   });
 
-  test("offers the program that is asked for, also one of a dependency", async () => {
+  test("provides the requested program, also one of a dependency", async () => {
     const other = await install("@team/hello@1.0.0", { bin: "other" });
     expect(other).toMatchObject({ args: [] });
     expect((await run(other.file, [])).stdout).toBe("other\n");
@@ -147,12 +147,12 @@ describe("a package", () => {
     });
   });
 
-  test("whose program points out of the package is refused", async () => {
+  test("is refused if its bin path leads out of the package", async () => {
     registry.publish({ name: "escape", version: "1.0.0", bin: "../../../../../../../../../bin/sh" });
     await expect(install("escape")).rejects.toMatchObject({ code: "INSTALL_FAILED" });
   });
 
-  test("of which something was removed is installed again", async () => {
+  test("is installed again if its node_modules or its record is damaged", async () => {
     const found = await install("dep");
     await rm(join(found.folder, "node_modules"), { recursive: true });
     expect(await installed({ spec: "dep", root })).toBeUndefined();
@@ -162,7 +162,7 @@ describe("a package", () => {
     expect(await install("dep")).toEqual(found);
   });
 
-  test("of which a part was removed is installed again, without network when it is in the cache", async () => {
+  test("is installed again from the cache of npm if a dependency was removed", async () => {
     const own = await startRegistry();
     const cached = {
       ...{ env: { ...env, npm_config_registry: own.url, npm_config_cache: join(folder, "own-cache") } },
@@ -226,13 +226,13 @@ test("a package with an aliased dependency is installed again with exactly the l
   });
 });
 
-describe("what fails says why, and leaves nothing", () => {
+describe("a failed installation leaves no files", () => {
   const clean = async (): Promise<void> => {
     expect(await readdir(join(root, "npm", "work"))).toEqual([]);
     expect(await readdir(join(root, "npm", "entries"))).toEqual([]);
   };
 
-  test("a package that does not exist, and a version", async () => {
+  test("a package or a version that does not exist", async () => {
     await expect(install("nothing-like-it")).rejects.toMatchObject({
       code: "INSTALL_FAILED",
       // npm begins each of its lines with the status.
@@ -249,20 +249,20 @@ describe("what fails says why, and leaves nothing", () => {
     await clean();
   });
 
-  test("other bytes than were promised", async () => {
+  test("bytes that do not match the hash of the registry", async () => {
     registry.publish({ name: "tampered", version: "1.0.0", bin: "evil.js", tamper: true });
     await expect(install("tampered")).rejects.toMatchObject({ data: { reason: "EINTEGRITY" } });
     await clean();
   });
 
-  test("a part of it that is a git repository", async () => {
+  test("a dependency that is a git repository", async () => {
     const dependencies = { part: "git+https://127.0.0.1:1/part.git" };
     registry.publish({ name: "with-git", version: "1.0.0", bin: "x.js", dependencies });
     await expect(install("with-git")).rejects.toMatchObject({ code: "INSTALL_FAILED" });
     await clean();
   });
 
-  test("no network, and no credentials in the words", async () => {
+  test("an unreachable registry; the error contains no credentials", async () => {
     const npmrc = join(folder, "npmrc");
     await writeFile(npmrc, "//127.0.0.1:1/:_authToken=${MY_TOKEN}\n");
     const offline = {
@@ -281,12 +281,12 @@ describe("what fails says why, and leaves nothing", () => {
     await clean();
   });
 
-  test("a repository, a file and an address are no packages", async () => {
+  test("a spec that is a repository, a file or a URL", async () => {
     for (const spec of ["someone/thing", "./here", "a@npm:b@1", "a@file:../b", "-g", "a@$(x)"])
       await expect(install(spec)).rejects.toMatchObject({ code: "INSTALL_FAILED" });
   });
 
-  test("an abort ends npm", async () => {
+  test("an abort, which ends npm", async () => {
     registry.publish({ name: "slow", version: "1.0.0", bin: "x.js", files: { "x.js": "" } });
     const held = registry.hold(/slow/);
     const abort = new AbortController();
@@ -299,7 +299,7 @@ describe("what fails says why, and leaves nothing", () => {
   });
 });
 
-test("the registry's settings of a user reach npm, and nothing else of the environment", async () => {
+test("npm gets the registry settings of the user, and no other variables of the environment", async () => {
   const found = await install("dep", {
     env: { ...env, npm_config_prefix: "/nowhere", NODE_OPTIONS: "--bad" },
   });

@@ -57,7 +57,7 @@ async function expectRefused(spec: string, more?: NodeJS.ProcessEnv): Promise<vo
     expect(await readdir(join(root, "npm", place)), place).toEqual([]);
 }
 
-/** A list that a package brings with it. */
+/** The npm-shrinkwrap.json of a package. */
 const shrinkwrap = (name: string, part: Readonly<Record<string, unknown>>): Record<string, string> => ({
   "npm-shrinkwrap.json": JSON.stringify({
     ...{ name, version: "1.0.0", lockfileVersion: 3 },
@@ -65,8 +65,8 @@ const shrinkwrap = (name: string, part: Readonly<Record<string, unknown>>): Reco
   }),
 });
 
-describe("a folder of this machine is not a part of a package", () => {
-  test("by its path, by the way there, in a part of a part, or as one that may be left out", async () => {
+describe("a dependency that is a local folder is refused", () => {
+  test("by absolute or relative path, as an indirect dependency, or as an optional one", async () => {
     const secret = join(folder, "secret");
     publish("by-path", { dependencies: { part: `file:${secret}` } });
     publish("by-bare-path", { dependencies: { part: secret } });
@@ -81,7 +81,7 @@ describe("a folder of this machine is not a part of a package", () => {
     });
   });
 
-  test("nor in a list that the package brings with it", async () => {
+  test("in the npm-shrinkwrap.json of the package", async () => {
     const resolved = `file:${join(folder, "secret")}`;
     for (const [index, part] of [
       { version: "1.0.0", resolved },
@@ -96,7 +96,7 @@ describe("a folder of this machine is not a part of a package", () => {
   });
 });
 
-describe("a repository is not a part of a package, and its scripts are not run", () => {
+describe("a dependency that is a git repository is refused, and its scripts do not run", () => {
   let ran: string;
   let script: Record<string, string>;
   beforeEach(() => {
@@ -104,7 +104,7 @@ describe("a repository is not a part of a package, and its scripts are not run",
     script = { prepare: `node -e "fs.writeFileSync('${ran}', '')"` };
   });
 
-  test("one on this machine", async () => {
+  test("a local repository", async () => {
     const repository = await mkdtemp(join(folder, "repository-"));
     const manifest = { name: "part", version: "1.0.0", scripts: script };
     await writeFile(join(repository, "package.json"), JSON.stringify(manifest));
@@ -127,7 +127,7 @@ describe("a repository is not a part of a package, and its scripts are not run",
     expect(existsSync(ran)).toBe(false);
   });
 
-  describe("one of a host that npm knows", () => {
+  describe("a repository of GitHub", () => {
     let host: TlsServer;
     let proxy: Server;
     beforeAll(async () => {
@@ -136,7 +136,7 @@ describe("a repository is not a part of a package, and its scripts are not run",
           readFile(new URL(`../../../test/fixtures/tls/${name}.pem`, import.meta.url)),
         ),
       );
-      // npm takes an archive of one commit without asking git, and builds what is in it.
+      // npm downloads one commit as an archive without git, and builds the package in it.
       host = createTlsServer({ key, cert }, (_request, response) => {
         const manifest = JSON.stringify({ name: "part", version: "1.0.0", scripts: script });
         response.end(makeTarGz([{ path: "part/package.json", body: manifest }]));
@@ -161,7 +161,7 @@ describe("a repository is not a part of a package, and its scripts are not run",
       }
     });
 
-    test("although git is not needed for it", async () => {
+    test("that npm downloads as an archive, without git", async () => {
       publish("with-commit", { dependencies: { part: `github:someone/part#${"a".repeat(40)}` } });
       await expectRefused("with-commit", {
         npm_config_https_proxy: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
@@ -173,7 +173,7 @@ describe("a repository is not a part of a package, and its scripts are not run",
   });
 });
 
-test("npm may start nothing, and writes into its own folders only", async () => {
+test("npm cannot start processes, and writes only to its own folders", async () => {
   const [own, other] = [join(root, "own"), join(root, "other")];
   await mkdir(other);
   const attempt = `
@@ -182,14 +182,14 @@ test("npm may start nothing, and writes into its own folders only", async () => 
     const tries = [() => spawnSync("true"), () => writeFileSync(${JSON.stringify(join(other, "x"))}, ""),
       () => writeFileSync(${JSON.stringify(join(own, "x"))}, "")];
     console.log(tries.map((one) => { try { one(); return "done"; } catch (error) { return error.code; } }).join());`;
-  // Twice the same folder, as when someone's cache is where the work is.
+  // The same folder twice, as if npm's cache were in the work folder.
   const words = [...(await guardWords([own, own])), "-e", attempt];
   const { stdout, stderr } = await run(process.execPath, words);
   expect([stdout.trim(), stderr]).toEqual(["ERR_ACCESS_DENIED,ERR_ACCESS_DENIED,done", ""]);
 });
 
-describe("what is a package stays one", () => {
-  test("parts that are inside of it, and parts by their address", async () => {
+describe("a registry package", () => {
+  test("can have bundled dependencies and dependencies by URL", async () => {
     const inner = { "node_modules/inner/package.json": '{"name":"inner","version":"1.0.0"}' };
     publish("bundling", { dependencies: { inner: "1" }, bundleDependencies: ["inner"], files: inner });
     publish("addressed", { dependencies: { part: `${registry.url}/bundling/-/1.0.0.tgz` } });
@@ -199,7 +199,7 @@ describe("what is a package stays one", () => {
     expect(await readdir(join(found.folder, "node_modules"))).not.toContain(".bin");
   });
 
-  test("npm's own settings of a user do not turn it around", async () => {
+  test("is installed whatever the .npmrc of the user sets", async () => {
     publish("settled");
     const npmrc = join(folder, "npmrc");
     const lines = [
@@ -212,7 +212,7 @@ describe("what is a package stays one", () => {
     expect((await install("settled", { npm_config_userconfig: npmrc })).version).toBe("1.0.0");
   });
 
-  test("one whose program was emptied in the store is installed again; one that was only copied is not", async () => {
+  test("is installed again if its program was emptied, but not if only its file time changed", async () => {
     publish("sealed");
     const found = await install("sealed");
     const program = found.args.at(-1) ?? "";

@@ -78,7 +78,7 @@ async function start(body: string, wrap: readonly string[] = []): Promise<ChildP
   return spawn(file, args, { stdio: ["ignore", "pipe", "inherit"], env });
 }
 
-/** An npm that outlived its killed installer may still write into the old one. */
+/** An npm that outlived its killed installer may still write into the old cache. */
 async function useFreshCache(): Promise<void> {
   env = { ...env, npm_config_cache: await mkdtemp(join(folder, "cache-")) };
 }
@@ -90,7 +90,7 @@ async function output(child: ChildProcess): Promise<string> {
   return text;
 }
 
-/** Whole and usable, and nothing beside it. */
+/** The package is complete, and the store has no other files. */
 async function expectWhole(root: string): Promise<void> {
   const found = await installed({ spec: "server@1", root });
   expect(found?.version).toBe("1.0.0");
@@ -102,7 +102,7 @@ async function expectWhole(root: string): Promise<void> {
 }
 
 test.each(["begun", "made", "marked", "placed"])(
-  "killed when it has %s: nothing is broken",
+  "an installer that is killed when it has %s leaves nothing broken",
   async (point) => {
     const root = join(folder, `killed-${point}`);
     const child = await start(
@@ -115,7 +115,7 @@ test.each(["begun", "made", "marked", "placed"])(
   },
 );
 
-test("killed while npm is at work, at several moments: nothing is broken", async () => {
+test("an installer that is killed at several moments while npm works leaves nothing broken", async () => {
   const root = join(folder, "killed-npm");
   for (const pattern of [/server$/, /part$/, /server.*tgz/, /part.*tgz/]) {
     await useFreshCache();
@@ -128,13 +128,13 @@ test("killed while npm is at work, at several moments: nothing is broken", async
     expect(await installed({ spec: "server@1", root })).toBeUndefined();
     expect(await listInstalled(root)).toEqual([]);
   }
-  // Their npm may live a little longer; what it writes is nobody's.
+  // The npm of a killed installer may run a little longer; nothing uses what it writes.
   await installNpm({ spec: "server@1", root, env });
   expect((await installed({ spec: "server@1", root }))?.version).toBe("1.0.0");
 });
 
 test.skipIf(process.platform !== "linux")(
-  "killed while npm is at work: npm ends with it, and the next use leaves nothing of either",
+  "npm ends with its killed installer, and the next installation removes the leftovers of both",
   async () => {
     const root = join(folder, "killed-leash");
     const atWork = async (): Promise<string[]> => {
@@ -157,7 +157,7 @@ test.skipIf(process.platform !== "linux")(
   },
 );
 
-test("killed at any moment: nothing is broken", async () => {
+test("an installer that is killed at any moment leaves nothing broken", async () => {
   const root = join(folder, "killed-any");
   for (let round = 0; round < 6; round += 1) {
     const child = await start(
@@ -168,7 +168,7 @@ test("killed at any moment: nothing is broken", async () => {
     await new Promise((resolve) => setTimeout(resolve, 100 + round * 130));
     child.kill("SIGKILL");
     await ended;
-    // There or not there, but never half of it.
+    // The package is either complete or missing.
     const found = await installed({ spec: "server@1", root });
     if (found === undefined) expect(await listInstalled(root)).toEqual([]);
     else expect(await readdir(join(found.folder, "node_modules", "part", "lib"))).toHaveLength(40);
@@ -178,7 +178,7 @@ test("killed at any moment: nothing is broken", async () => {
   expect(await readdir(join(found?.folder ?? "", "node_modules", "server", "lib"))).toHaveLength(40);
 });
 
-test("leftovers of another package are cleared, too, but not those of one who is at work", async () => {
+test("an installation removes leftovers of other packages, but no files of a running installation", async () => {
   const root = join(folder, "leftovers");
   const dead = await start(`await install(${JSON.stringify(root)}, { pause: die });`);
   await once(dead, "exit");
@@ -194,7 +194,7 @@ test("leftovers of another package are cleared, too, but not those of one who is
   await once(busy, "exit");
 });
 
-test("two at once install it once", async () => {
+test("simultaneous installations download each package once", async () => {
   const root = join(folder, "two");
   await useFreshCache();
   const before = registry.requests.filter((path) => path.endsWith(".tgz")).length;
@@ -206,7 +206,7 @@ test("two at once install it once", async () => {
   await expectWhole(root);
 });
 
-test("a full disk is said, and leaves nothing behind", needs("bubblewrap"), async () => {
+test("a full disk is reported as ENOSPC, and leaves no files", needs("bubblewrap"), async () => {
   const root = join(folder, "full");
   await mkdir(root);
   for (const size of [32_768, 262_144, 524_288, 1_048_576]) {
@@ -237,18 +237,22 @@ test("a full disk is said, and leaves nothing behind", needs("bubblewrap"), asyn
   }
 });
 
-test("without descriptors it fails in words, and works again afterwards", needs("prlimit"), async () => {
-  const root = join(folder, "descriptors");
-  const child = await start(
-    `import { openSync, closeSync } from "node:fs";
+test(
+  "without free file descriptors it reports INSTALL_FAILED, and works again afterwards",
+  needs("prlimit"),
+  async () => {
+    const root = join(folder, "descriptors");
+    const child = await start(
+      `import { openSync, closeSync } from "node:fs";
      const open = [];
      try { for (;;) open.push(openSync("/dev/null")); } catch {}
      const root = ${JSON.stringify(root)};
      try { await install(root); } catch (error) { open.splice(0, 40).forEach(closeSync); console.log(error.code); }
      open.forEach(closeSync);
      console.log((await install(root)).version);`,
-    ["prlimit", "--nofile=128"],
-  );
-  expect(await output(child)).toMatch(/^INSTALL_FAILED\n1\.0\.0\n$/);
-  expect(existsSync(join(root, "npm", "entries"))).toBe(true);
-});
+      ["prlimit", "--nofile=128"],
+    );
+    expect(await output(child)).toMatch(/^INSTALL_FAILED\n1\.0\.0\n$/);
+    expect(existsSync(join(root, "npm", "entries"))).toBe(true);
+  },
+);

@@ -18,7 +18,7 @@ function settings(more: NodeJS.ProcessEnv = {}): NodeJS.ProcessEnv {
   return { PATH, HOME: home, npm_config_userconfig: join(home, ".npmrc"), ACME_TOKEN: "of acme", ...more };
 }
 
-test("the registry of a scope, with its token; else the usual one, without a token of others", async () => {
+test("a scope has its own registry and token; other packages use the default registry without it", async () => {
   const env = settings();
   expect(await findNpmRegistry("@acme/a", { env })).toEqual({
     url: expect.stringMatching(/^https:\/\/acme\.example\.com\/npm\/?$/) as string,
@@ -35,11 +35,11 @@ test.each([
   ["https://acme.example.com/npmore/", undefined],
   ["https://other.example.com.evil.example/", undefined],
   ["https://other.example.com:8443/", undefined],
-])("the token for %s", async (url, token) => {
+])("the token for %s is the one that belongs to its host and path", async (url, token) => {
   expect(await findNpmRegistry("a", { url, env: settings() })).toEqual({ url, token });
 });
 
-test("a token of the environment", async () => {
+test("a token can come from an npm_config_ variable of the environment", async () => {
   const env = settings({ "npm_config_//env.example.com/:_authToken": "of the environment" });
   const { token } = await findNpmRegistry("a", { url: "https://env.example.com/x/", env });
   expect(token).toBe("of the environment");

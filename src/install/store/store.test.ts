@@ -25,7 +25,7 @@ function removeList(path: string): void {
   writeFileSync(path, JSON.stringify(others));
 }
 
-test("an entry whose record lost the list of files was changed", async () => {
+test("verify() reports a record without its list of files as changed", async () => {
   const store = newStore();
   await install(store, "tiny@1");
   expect(await store.verify("tiny@1")).toEqual({ faults: [], isComplete: true });
@@ -36,7 +36,7 @@ test("an entry whose record lost the list of files was changed", async () => {
   });
 });
 
-test("an entry of an older version has no list, also when another spec uses it", async () => {
+test("verify() accepts an entry of an older version without a list of files, also for another spec", async () => {
   const store = newStore();
   await install(store, "tiny@1");
   removeList(join(store.folderOf(KEY), ".portolan.json"));

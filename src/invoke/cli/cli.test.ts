@@ -1,4 +1,4 @@
-// CLI invocations with real processes: their words, their results, and that no process is left behind.
+// CLI invocations with real processes: their arguments, their results, and that no process is left behind.
 
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -39,7 +39,7 @@ async function wordsOf(
   };
 }
 
-test("the format's own example", async () => {
+test("the example of the mcpfile format gives the expected arguments", async () => {
   const words = await wordsOf([
     "clone",
     variable("repoUrl", "{repoUrl}"),
@@ -57,13 +57,13 @@ test("the format's own example", async () => {
   expect(await words({})).toEqual(["clone"]);
 });
 
-test("absent values take their word with them; empty ones do not", async () => {
+test("an argument with a missing value is left out; one with an empty value stays", async () => {
   const words = await wordsOf(["{repoUrl}", "a{repoUrl}:{depth}", "--n={depth}", "{deep.a}", "end"]);
   expect(await words({ depth: 2 })).toEqual(["--n=2", "end"]);
   expect(await words({ repoUrl: "", deep: { a: 1.5 } })).toEqual(["", "1.5", "end"]);
 });
 
-test("lists are one word per item, objects are JSON, a flag that is false is still passed", async () => {
+test("a list gives one argument per item, an object gives JSON, and false is passed on", async () => {
   const words = await wordsOf(["{tags}", "--tag={tags}", "{deep}", variable("verbose", "--verbose={v}")]);
   expect(await words({ tags: ["a b", "c"], deep: { a: 1 }, verbose: false })).toEqual([
     "a b",
@@ -76,47 +76,44 @@ test("lists are one word per item, objects are JSON, a flag that is false is sti
   expect(await words({ tags: [] })).toEqual([]);
 });
 
+test("appendUnused adds unused values as options, in the order of the schema", needs("bash"), async () => {
+  const words = await wordsOf(["{depth}"], { appendUnused: true });
+  expect(await words({ tags: ["x", "y"], verbose: true, depth: 1, repoUrl: "-u" })).toEqual([
+    "1",
+    "--repoUrl=-u",
+    "--verbose=true",
+    "--tags=x",
+    "--tags=y",
+  ]);
+  const elsewhere = await wordsOf(["{depth}"], {
+    appendUnused: true,
+    env: [{ name: "URL", value: template("{repoUrl}") }],
+    ignored: [["verbose"]],
+  });
+  expect(await elsewhere({ tags: ["x"], verbose: true, depth: 1, repoUrl: "u" })).toEqual(["1", "--tags=x"]);
+  const { call } = await openTool(shell("printf '<%s>' {depth}\n", { appendUnused: true }), schema);
+  expect(textOf(await call({ depth: 1, repoUrl: "a b" }))).toBe("<1><--repoUrl=a b>");
+});
+
 test(
-  "what is used nowhere is added in the order of the schema, when that is wanted",
+  "a script gets quoted values in lists, formats and pipes, and no missing values",
   needs("bash"),
   async () => {
-    const words = await wordsOf(["{depth}"], { appendUnused: true });
-    expect(await words({ tags: ["x", "y"], verbose: true, depth: 1, repoUrl: "-u" })).toEqual([
-      "1",
-      "--repoUrl=-u",
-      "--verbose=true",
-      "--tags=x",
-      "--tags=y",
-    ]);
-    const elsewhere = await wordsOf(["{depth}"], {
-      appendUnused: true,
-      env: [{ name: "URL", value: template("{repoUrl}") }],
-      ignored: [["verbose"]],
-    });
-    expect(await elsewhere({ tags: ["x"], verbose: true, depth: 1, repoUrl: "u" })).toEqual([
-      "1",
-      "--tags=x",
-    ]);
-    const { call } = await openTool(shell("printf '<%s>' {depth}\n", { appendUnused: true }), schema);
-    expect(textOf(await call({ depth: 1, repoUrl: "a b" }))).toBe("<1><--repoUrl=a b>");
+    const parts = [
+      { kind: "text", text: "printf '<%s>' " } as const,
+      ...template("{tags} x{depth} "),
+      variable("repoUrl", "--url {u}"),
+      { kind: "text", text: " | tr a-z A-Z" } as const,
+    ];
+    const { call } = await openTool(shell(parts), schema);
+    expect(textOf(await call({ tags: ["a b", "c"], repoUrl: "it's" }))).toBe("<A B><C><X><--URL><IT'S>");
+    const sh = cli([], { shell: { program: "sh", script: template('echo "${NAME}" {depth}') } });
+    const second = await openTool(sh, schema, { env: { NAME: "$(id) 'x" } });
+    expect(textOf(await second.call({ depth: 3 }))).toBe("$(id) 'x 3\n");
   },
 );
 
-test("scripts: lists, formats, absent values, and pipes", needs("bash"), async () => {
-  const parts = [
-    { kind: "text", text: "printf '<%s>' " } as const,
-    ...template("{tags} x{depth} "),
-    variable("repoUrl", "--url {u}"),
-    { kind: "text", text: " | tr a-z A-Z" } as const,
-  ];
-  const { call } = await openTool(shell(parts), schema);
-  expect(textOf(await call({ tags: ["a b", "c"], repoUrl: "it's" }))).toBe("<A B><C><X><--URL><IT'S>");
-  const sh = cli([], { shell: { program: "sh", script: template('echo "${NAME}" {depth}') } });
-  const second = await openTool(sh, schema, { env: { NAME: "$(id) 'x" } });
-  expect(textOf(await second.call({ depth: 3 }))).toBe("$(id) 'x 3\n");
-});
-
-test("folder and environment: the declared ones, and nothing of this program's own", async () => {
+test("a command gets the declared folder and environment, and no private variables of Portolan", async () => {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "portolan-cli-")));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   process.env.PORTOLAN_TEST_PRIVATE = "private";
@@ -171,13 +168,13 @@ test("stdout is the result; stderr is part of a failure, and separate otherwise"
   });
 });
 
-test("a program that is not there", async () => {
+test("a program that does not exist gives an error with its name", async () => {
   const { call } = await openTool(cli(["no-such-program-anywhere"]));
   expect(await call()).toMatchObject({ isError: true });
   expect(textOf(await call())).toContain('there is no program "no-such-program-anywhere"');
 });
 
-test("a program or a folder without permission", async () => {
+test("a program or a folder without permission gives an error with its path", async () => {
   const folder = mkdtempSync(join(tmpdir(), "portolan-cli-"));
   atEnd(() => rmSync(folder, { recursive: true, force: true }));
   const program = join(folder, "program");
@@ -192,7 +189,7 @@ test("a program or a folder without permission", async () => {
   expect(textOf(await inClosed.call())).toContain(`there is no permission to enter the folder "${closed}"`);
 });
 
-test("outputSchema: what is written is JSON of that shape, or a warning, and an error only where a call can be repeated", async () => {
+test("output that breaks outputSchema gives a warning, or an error if the tool is idempotent", async () => {
   const outputSchema = { type: "object", properties: { n: { type: "number" } }, required: ["n"] };
   const code = "process.stdout.write(process.argv[1])";
   const { call } = await open({ tools: [tool(script(code, ["{repoUrl}"]), schema, { outputSchema })] });
@@ -231,7 +228,7 @@ test("long output keeps its beginning and its end", async () => {
   expect(textOf(await whole.call()).length).toBe(1_000_000);
 });
 
-test("progress tells the last line, once a second", async () => {
+test("progress contains the last line of the output, at most once a second", async () => {
   const code = `let n = 0; const t = setInterval(() => { console.log("step " + ++n + "\\x1b[0m"); if (n === 26) clearInterval(t); }, 100)`;
   const { call } = await openTool(script(code));
   const heard: Progress[] = [];
@@ -241,7 +238,7 @@ test("progress tells the last line, once a second", async () => {
   expect(heard.map(({ progress }) => progress)).toEqual(heard.map((_, index) => index + 1));
 });
 
-/** Starts a helper that ignores being asked, and tells both numbers in a file. */
+/** Starts a child process that ignores SIGTERM, and writes both process ids to a file. */
 const STUBBORN = `
   const { spawn } = require("node:child_process");
   const helper = spawn(process.execPath, ["-e", "process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)"]);
@@ -256,7 +253,7 @@ const STUBBORN = `
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // One that has ended and is not collected yet is no longer running.
+    // A zombie process no longer runs.
     return !/\) Z /.test(readFileSync(`/proc/${pid}/stat`, "latin1"));
   } catch {
     return false;
@@ -277,35 +274,38 @@ function pidFile(): { path: string; pids: () => number[] } {
   return { path, pids };
 }
 
-test.each(["cancel", "patience", "time", "close"])("%s ends the command and its helpers", async (how) => {
-  const { path, pids } = pidFile();
-  const more = how === "time" ? { timeoutMs: 4_000 } : {};
-  const { call, upstream } = await openTool(script(STUBBORN, ["{repoUrl}"], more), schema);
-  const cancel = new AbortController();
-  const patience = how === "patience" ? { timeoutMs: 4_000 } : {};
-  const result = call({ repoUrl: path }, { signal: cancel.signal, ...patience }).catch(
-    (error: unknown) => error,
-  );
-  await expect.poll(() => pids().length, { timeout: 10_000 }).toBe(2);
-  const running = pids();
-  expect(running.map(isAlive)).toEqual([true, true]);
-  if (how === "cancel") cancel.abort();
-  if (how === "close") await upstream.close();
-  const answer = await result;
-  if (how === "time") {
-    expect(answer).toMatchObject({
-      isError: true,
-      content: [{ text: "The command took longer than 4 s and was stopped." }, { text: "ready\n" }],
-      _meta: { "portolan/cli": { timedOut: true } },
-    });
-  } else {
-    const code = { cancel: "CANCELLED", patience: "TIMEOUT", close: "CONNECTION_CLOSED" }[how];
-    expect(answer).toMatchObject({ code });
-  }
-  await expect.poll(() => running.map(isAlive), { timeout: 10_000 }).toEqual([false, false]);
-});
+test.each(["cancel", "patience", "time", "close"])(
+  "%s ends the command and its child processes",
+  async (how) => {
+    const { path, pids } = pidFile();
+    const more = how === "time" ? { timeoutMs: 4_000 } : {};
+    const { call, upstream } = await openTool(script(STUBBORN, ["{repoUrl}"], more), schema);
+    const cancel = new AbortController();
+    const patience = how === "patience" ? { timeoutMs: 4_000 } : {};
+    const result = call({ repoUrl: path }, { signal: cancel.signal, ...patience }).catch(
+      (error: unknown) => error,
+    );
+    await expect.poll(() => pids().length, { timeout: 10_000 }).toBe(2);
+    const running = pids();
+    expect(running.map(isAlive)).toEqual([true, true]);
+    if (how === "cancel") cancel.abort();
+    if (how === "close") await upstream.close();
+    const answer = await result;
+    if (how === "time") {
+      expect(answer).toMatchObject({
+        isError: true,
+        content: [{ text: "The command took longer than 4 s and was stopped." }, { text: "ready\n" }],
+        _meta: { "portolan/cli": { timedOut: true } },
+      });
+    } else {
+      const code = { cancel: "CANCELLED", patience: "TIMEOUT", close: "CONNECTION_CLOSED" }[how];
+      expect(answer).toMatchObject({ code });
+    }
+    await expect.poll(() => running.map(isAlive), { timeout: 10_000 }).toEqual([false, false]);
+  },
+);
 
-test("arguments that only the schema allows are refused, since the command drops them", async () => {
+test("arguments that the schema allows but the command does not use are refused", async () => {
   const open = {
     ...schema,
     properties: { ...properties, deep: { type: "object" } },
@@ -324,21 +324,25 @@ test("arguments that only the schema allows are refused, since the command drops
   expect(await refusal({ depth: 1 }, { appendUnused: true })).toBe('["--depth=1"]');
 });
 
-test("a sandboxed script that leaves processes in the background says so", needs("bubblewrap"), async () => {
-  const { shell: script, ...rest } = shell("sleep 100 & echo done");
-  const given = {
-    ...rest,
-    shell: script && { ...script, leavesBackground: true },
-    sandbox: { mode: "enforce" },
-  };
-  const { call } = await openTool(given as typeof rest, schema);
-  expect((await call({})).content).toMatchObject([
-    { text: "done\n" },
-    { text: expect.stringMatching(/^Note: the command starts processes in the background/) },
-  ]);
-});
+test(
+  "the result of a sandboxed script that starts background processes contains a note",
+  needs("bubblewrap"),
+  async () => {
+    const { shell: script, ...rest } = shell("sleep 100 & echo done");
+    const given = {
+      ...rest,
+      shell: script && { ...script, leavesBackground: true },
+      sandbox: { mode: "enforce" },
+    };
+    const { call } = await openTool(given as typeof rest, schema);
+    expect((await call({})).content).toMatchObject([
+      { text: "done\n" },
+      { text: expect.stringMatching(/^Note: the command starts processes in the background/) },
+    ]);
+  },
+);
 
-test("a helper in the background neither delays the answer nor stays", needs("bash"), async () => {
+test("a background process does not delay the result, and is stopped", needs("bash"), async () => {
   const { path, pids } = pidFile();
   const code = `sleep 100 & echo "$!" > {repoUrl}; echo done`;
   const { call } = await openTool(shell(code), schema);
@@ -347,7 +351,7 @@ test("a helper in the background neither delays the answer nor stays", needs("ba
     { text: "done\n" },
     { text: expect.stringMatching(/^Note: the command left processes in the background/) },
   ]);
-  // One that has ended by then was not stopped.
+  // A background process that ended by itself gives no note.
   const waits = await openTool(shell("sleep 0.05 & wait; echo done"), schema);
   expect((await waits.call()).content).toEqual([{ type: "text", text: "done\n" }]);
   expect(performance.now() - started).toBeLessThan(15_000);

@@ -48,13 +48,13 @@ async function given(
   return mounted.filter((path) => path.startsWith(folder));
 }
 
-test("a word of the file opens the folder of its script", needs("bubblewrap"), async () => {
+test("a script that the mcpfile names is mounted with its folder", needs("bubblewrap"), async () => {
   expect(
     await given([[text("node")], [text("check.js")], [placeholder]], ["check.js", at("theirs/check.js")]),
   ).toEqual([at("mine")]);
 });
 
-test("an argument of a call opens nothing", needs("bubblewrap"), async () => {
+test("an argument of a call mounts no folder", needs("bubblewrap"), async () => {
   const theirs = at("theirs/check.js");
   expect(await given([[text("node")], [text("--check")], [placeholder]], ["--check", theirs])).toEqual([]);
   expect(await given([[text("node")], [text(`${folder}/`), placeholder]], [theirs])).toEqual([]);
@@ -62,7 +62,7 @@ test("an argument of a call opens nothing", needs("bubblewrap"), async () => {
   expect(await given([], ["-c", `node '${theirs}'`], { shell })).toEqual([]);
 });
 
-test("nor does a folder that it chooses", needs("bubblewrap"), async () => {
+test("a working folder that an argument chooses is not mounted", needs("bubblewrap"), async () => {
   const words = [[text("node")], [text("check.js")]];
   const cwd = [
     { kind: "text" as const, text: `${folder}/` },
@@ -91,7 +91,7 @@ test("a stopped command gets SIGTERM first, also in its sandbox", needs("bubblew
 });
 
 test(
-  "a file that the sandbox hides is explained with the command that grants it",
+  "the result explains a file that the sandbox hides, with the command that grants it",
   needs("bubblewrap"),
   async () => {
     const hidden = at("theirs/check.js");
@@ -154,7 +154,7 @@ async function runScript(script: string, account?: string): Promise<Outcome> {
   });
 }
 
-test("a relative path that a command may not change is explained", needs("bubblewrap"), async () => {
+test("the result explains a relative path that a command may not change", needs("bubblewrap"), async () => {
   const outcome = await runScript("rm check.js");
   expect(outcome.notes?.join()).toContain(`portolan grant ops --write ${at("mine")}`);
   const ofCaller = await runScript("rm check.js", "dev");

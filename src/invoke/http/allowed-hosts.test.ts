@@ -23,13 +23,13 @@ test.each([
   ["https://user@api.example.com/", ["api.example.com"], true],
   ["https://api.example.com@evil.example/", ["api.example.com"], false],
   ["https://api.example.com/", ["*"], true],
-])("%s with the rules %j: %j", (url, allowedHosts, isAllowed) => {
+])("a request to %s with the allowed hosts %j is allowed: %j", (url, allowedHosts, isAllowed) => {
   const check = (): HttpInvocation => checkAllowedHost(request(url, { allowedHosts }));
   if (isAllowed) expect(check().allowedHosts).toEqual(allowedHosts);
   else expect(check).toThrow(expect.objectContaining({ code: "SANDBOX_DENIED" }));
 });
 
-test("a name may lead to a private address only if a rule names it", () => {
+test("a host name may resolve to a private address only if a rule names the host", () => {
   const url = "https://intranet.example.com/";
   const isAllowed = (allowedHosts?: string[]): boolean | undefined =>
     checkAllowedHost(request(url, { allowedHosts, allowPrivate: true })).allowPrivate;
@@ -74,7 +74,7 @@ const open = async (allowedHosts: readonly string[], url: string | undefined): P
   }
 };
 
-test("the host of a setting is compared when the setting is known: at the start, or at the call", async () => {
+test("a host from a setting is checked when the setting is known: at the start, or at the call", async () => {
   const refused = { code: "SANDBOX_DENIED", data: { rule: "127.0.0.1:9" } };
   expect(await failure(open(["api.example.com", "*"], "http://127.0.0.1:9"))).toMatchObject(refused);
   expect(await failure(open(["api.example.com"], undefined))).toMatchObject(refused);

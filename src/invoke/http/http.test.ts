@@ -14,7 +14,7 @@ import { needs } from "../../../test/helpers/needs.ts";
 
 const ANY: JsonSchema = { type: "object", additionalProperties: true };
 
-test("leftovers become the query: lists repeat, objects are dotted, null is left out", async () => {
+test("unused arguments become the query: lists repeat, objects use dots, null is left out", async () => {
   const { origin, requests } = await record();
   const { call } = await openTool(http("GET", `${origin}/a/{id}?x=1&opt={opt}&tags={tags}`), ANY);
   await call({
@@ -34,7 +34,7 @@ test("leftovers become the query: lists repeat, objects are dotted, null is left
   expect(requests[0]?.body).toBe("");
 });
 
-test("leftovers become a JSON body, without what was used elsewhere", async () => {
+test("unused arguments become the JSON body of a PUT", async () => {
   const { origin, requests } = await record();
   const { call } = await openTool(
     http("PUT", `${origin}/a/{path.one}`, {
@@ -67,7 +67,7 @@ test.each([
   expect(requests[0]?.headers["content-type"]).toBe(sent);
 });
 
-test("bodies: form, root, list, and none", async () => {
+test("the body can be a form, a single argument, a list, or missing", async () => {
   const { origin, requests } = await record();
   const bodyOf = async (more: Parameters<typeof http>[2], args: Record<string, unknown>) => {
     const { call } = await openTool(http("POST", origin, more), ANY);
@@ -91,7 +91,7 @@ test("bodies: form, root, list, and none", async () => {
   expect(await bodyOf({ rest: "query" }, { a: 1 })).toEqual(["", undefined]);
 });
 
-test("credentials of the URL and secrets become headers, once, and never arguments", async () => {
+test("credentials of the URL become a header, and values are not searched for references again", async () => {
   const { origin, requests, port } = await record();
   const { call } = await openTool(
     http("GET", `http://me:\${PASS}@127.0.0.1:${port}/{v}`, {
@@ -115,7 +115,7 @@ test("credentials of the URL and secrets become headers, once, and never argumen
   expect(textOf(await call({ v: "x" }))).toContain('header "X-Id"');
 });
 
-test("answers: text, JSON, errors, nothing, binary", async () => {
+test("a response becomes text, structured content, an image, audio, a resource or an error", async () => {
   const { origin } = await record((request, response) => {
     const kind = request.url.slice(1);
     if (kind === "json") response.setHeader("content-type", "application/vnd.x+json");
@@ -162,13 +162,13 @@ test("answers: text, JSON, errors, nothing, binary", async () => {
   expect(textOf(missing).length).toBeLessThan(4_200);
 });
 
-test("HEAD tells the headers", async () => {
+test("HEAD returns the status and the headers", async () => {
   const { origin } = await record((_request, response) => void response.setHeader("x-y", "z").end());
   const { call } = await openTool(http("HEAD", origin));
   expect(textOf(await call())).toMatch(/^HTTP 200 OK\n(.*\n)*x-y: z/);
 });
 
-test("outputSchema: kept, broken, and not JSON at all", async () => {
+test("output that breaks outputSchema is an error for GET, and a warning for POST", async () => {
   const { origin } = await record((request, response) => {
     if (request.url !== "/text") response.setHeader("content-type", "application/json");
     response.end({ "/good": '{"n":1}', "/bad": '{"n":"one"}', "/text": "hello" }[request.url]);
@@ -192,7 +192,7 @@ test("outputSchema: kept, broken, and not JSON at all", async () => {
   expect((await post.call({ k: "bad" })).isError).toBeUndefined();
 });
 
-test("redirects: the same host only, five at most, credentials only to the same origin", async () => {
+test("at most five redirects to the same host are followed, and POST may become GET", async () => {
   const other = await record();
   const { origin, requests } = await record((request, response) => {
     const to: Record<string, string> = {
@@ -232,7 +232,7 @@ const leadsTo = (...addresses: string[]): LookupFunction => {
   };
 };
 
-test("a name that leads to a private address is refused when it is dialled", async () => {
+test("a host name that resolves to a private address is refused when the connection opens", async () => {
   const { port, requests } = await record();
   for (const address of ["127.0.0.1", "10.0.0.1", "169.254.169.254", "::1", "::ffff:127.0.0.1", "fd00::1"]) {
     const { call } = await openTool(http("GET", `http://api.test:${port}/`), ANY, {
@@ -248,9 +248,9 @@ test("a name that leads to a private address is refused when it is dialled", asy
   expect(textOf(await call())).toBe("ok");
 });
 
-test("a name that changes its address after the first look is refused all the same", async () => {
+test("a host name that resolves to a private address later is refused (DNS rebinding)", async () => {
   const { port, requests } = await record();
-  // A public address first, where nothing answers; then one's own.
+  // First a public address, where nothing answers; then the local one.
   const { call } = await openTool(http("GET", `http://api.test:${port}/`, { timeoutMs: 300 }), ANY, {
     lookup: leadsTo("2001:4860:ffff::1", "127.0.0.1"),
   });
@@ -259,7 +259,7 @@ test("a name that changes its address after the first look is refused all the sa
   expect(requests).toEqual([]);
 });
 
-test("localhost and addresses that the URL itself names are allowed", async () => {
+test("localhost and addresses that are written in the URL are allowed", async () => {
   const { port } = await record();
   for (const host of ["localhost", "127.0.0.1", "127.1", "[::ffff:127.0.0.1]"]) {
     const { call } = await openTool(http("GET", `http://${host}:${port}/`), ANY);
@@ -267,7 +267,7 @@ test("localhost and addresses that the URL itself names are allowed", async () =
   }
 });
 
-test("limits: size by length, by count and unpacked; time; a connection that breaks", async () => {
+test("a response that is too large, too late or incomplete is an error", async () => {
   const { origin } = await record((request, response) => {
     if (request.url === "/length") return void response.end("x".repeat(2_000));
     if (request.url === "/packed")
@@ -293,7 +293,7 @@ test("limits: size by length, by count and unpacked; time; a connection that bre
   expect(textOf(await call({ k: "half" }))).toContain("closed before the answer was complete");
 });
 
-test("failures are reported without the URL", async () => {
+test("the error of a failed request does not contain the query of the URL", async () => {
   const closed = await openTool(http("GET", "http://127.0.0.1:9/?key=${KEY}"), ANY, {
     env: { KEY: "s3cret" },
   });
@@ -325,35 +325,39 @@ test("cancelling and closing end a request", async () => {
 
 const OPENSSL = "openssl";
 
-test("certificates: refused, trusted by file, by folder, and not looked at", needs("openssl"), async () => {
-  const folder = mkdtempSync(join(tmpdir(), "portolan-tls-"));
-  atEnd(() => rmSync(folder, { recursive: true, force: true }));
-  const [key, cert] = [join(folder, "key"), join(folder, "cert.pem")];
-  const words = `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost`;
-  execFileSync(OPENSSL, [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
-  const pair = { key: readFileSync(key), cert: readFileSync(cert) };
-  const server = createTlsServer(pair, (_request, response) => void response.end("safe"));
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  atEnd(() => {
-    server.closeAllConnections();
-    return new Promise((resolve) => server.close(resolve));
-  });
-  const { port } = server.address() as { port: number };
-  const tools = [tool(http("GET", `https://localhost:${port}/`))];
-  const answer = async (clientTls?: ClientTls): Promise<string> =>
-    textOf(await (await open({ tools, clientTls })).call());
-  expect(await answer()).toContain("self-signed certificate");
-  expect(await answer({ caCertFiles: [cert], insecureSkipVerify: false })).toBe("safe");
-  expect(await answer({ caCertFiles: [], caCertDir: folder, insecureSkipVerify: false })).toBe("safe");
-  expect(await answer({ caCertFiles: [], insecureSkipVerify: true })).toBe("safe");
-  await expect(answer({ caCertFiles: ["/nowhere/ca.pem"], insecureSkipVerify: false })).rejects.toMatchObject(
-    {
+test(
+  "a self-signed certificate is refused, unless a file, a folder or a setting trusts it",
+  needs("openssl"),
+  async () => {
+    const folder = mkdtempSync(join(tmpdir(), "portolan-tls-"));
+    atEnd(() => rmSync(folder, { recursive: true, force: true }));
+    const [key, cert] = [join(folder, "key"), join(folder, "cert.pem")];
+    const words = `req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost`;
+    execFileSync(OPENSSL, [...words.split(" "), "-keyout", key, "-out", cert], { stdio: "ignore" });
+    const pair = { key: readFileSync(key), cert: readFileSync(cert) };
+    const server = createTlsServer(pair, (_request, response) => void response.end("safe"));
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    atEnd(() => {
+      server.closeAllConnections();
+      return new Promise((resolve) => server.close(resolve));
+    });
+    const { port } = server.address() as { port: number };
+    const tools = [tool(http("GET", `https://localhost:${port}/`))];
+    const answer = async (clientTls?: ClientTls): Promise<string> =>
+      textOf(await (await open({ tools, clientTls })).call());
+    expect(await answer()).toContain("self-signed certificate");
+    expect(await answer({ caCertFiles: [cert], insecureSkipVerify: false })).toBe("safe");
+    expect(await answer({ caCertFiles: [], caCertDir: folder, insecureSkipVerify: false })).toBe("safe");
+    expect(await answer({ caCertFiles: [], insecureSkipVerify: true })).toBe("safe");
+    await expect(
+      answer({ caCertFiles: ["/nowhere/ca.pem"], insecureSkipVerify: false }),
+    ).rejects.toMatchObject({
       code: "FILE_FAILED",
-    },
-  );
-});
+    });
+  },
+);
 
-test("a secret in the query stays one value; in front it may be a part of the URL", async () => {
+test("a secret in the query is encoded as one value; at the start of the URL it is not encoded", async () => {
   const { origin, requests } = await record();
   const env = { KEY: "a&b=c+d #?", BASE: `${origin}/v1?x=1` };
   for (const url of [`${origin}/p?a=1&key=\${KEY}&n={n}`, "${BASE}&key=x${KEY}"]) {

@@ -17,18 +17,18 @@ test.each([
   ["https://a.test/x", "//b.test/x", "another host"],
   ["https://a.test/x", "https://a.test@b.test/", "another host"],
   ["https://a.test/x", "javascript:alert(1)", "not HTTP"],
-])("%s to %s is not followed", (from, to, why) => {
+])("a redirect from %s to %s is not followed", (from, to, why) => {
   expect(followRedirect(request(from), 307, to)).toContain(why);
 });
 
-test("to another scheme of the same host: without credentials", () => {
+test("a redirect to another scheme of the same host has no credentials", () => {
   const next = followRedirect(request("http://a.test/x"), 308, "https://u:p@a.test/y#z");
   expect(next).toMatchObject({ method: "POST", body: "{}" });
   expect((next as HttpRequest).url.href).toBe("https://a.test/y");
   expect((next as HttpRequest).headers).toEqual({ "content-type": "application/json", "x-own": "1" });
 });
 
-test("to the same origin: with them, and as GET where that is the custom", () => {
+test("a redirect to the same origin keeps credentials, and turns POST into GET for 301 to 303", () => {
   for (const status of [301, 302, 303]) {
     const next = followRedirect(request("https://a.test/x"), status, "/y");
     expect(next).toMatchObject({ method: "GET", body: undefined, headers: { authorization: "Bearer t" } });

@@ -45,8 +45,8 @@ async function logIn(answers: readonly Answer[], code: Answer = [200, CODE]) {
 
 const error = (name: string): Answer => [400, { error: name }];
 
-describe("the code grant of devices", () => {
-  test("waits as long as the server says, and longer when it asks for that", async () => {
+describe("the device code grant", () => {
+  test("waits for the interval of the server, and longer after slow_down or an outage", async () => {
     const { outcome, waits, shown } = await logIn([
       error("authorization_pending"),
       error("slow_down"),
@@ -69,7 +69,7 @@ describe("the code grant of devices", () => {
     expect(outcome).toMatchObject({ code, message: expect.stringContaining(message) as string });
   });
 
-  test("ends by itself when the code has expired", async () => {
+  test("ends with a timeout when the code has expired", async () => {
     const { outcome } = await logIn([], [200, { ...CODE, expires_in: 0.001 }]);
     expect(outcome).toMatchObject({ code: "TIMEOUT" });
   });
@@ -78,13 +78,13 @@ describe("the code grant of devices", () => {
     ["is not encrypted", { ...CODE, verification_uri: "http://example.com/device" }],
     ["is no web page", { ...CODE, verification_uri: "file:///etc/passwd" }],
     ["is very long", { ...CODE, user_code: "x".repeat(10_000) }],
-  ])("shows nothing that %s", async (_name, code) => {
+  ])("shows no code or URL that %s", async (_name, code) => {
     const { outcome, shown } = await logIn([[200, TOKENS]], [200, code]);
     expect(outcome).toMatchObject({ code: "AUTH_FAILED" });
     expect(shown).toEqual([]);
   });
 
-  test("leaves the choice to the caller if the client may not use it", async () => {
+  test("throws GrantRefused if the client may not use this grant", async () => {
     const { outcome } = await logIn([], [400, { error: "unauthorized_client" }]);
     expect(outcome).toBeInstanceOf(GrantRefused);
   });

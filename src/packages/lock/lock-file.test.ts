@@ -35,7 +35,7 @@ const LOCK: Lock = {
   },
 };
 
-test("the text is sorted, and reading it gives the same content", () => {
+test("the lock file is sorted, and reading it gives the same content", () => {
   const text = renderLock(LOCK);
   expect(text.indexOf('"github"')).toBeLessThan(text.indexOf('"zoo"'));
   expect(text.split("\n").filter((line) => line.includes("p1-"))).toEqual([
@@ -48,7 +48,7 @@ test("the text is sorted, and reading it gives the same content", () => {
   expect(lock && renderLock(lock)).toBe(text);
 });
 
-test("any names survive", () => {
+test("server and tool names of any form survive writing and reading", () => {
   const alias = fc
     .stringMatching(/^[a-z][a-z0-9-]{0,20}$/)
     .filter((name) => name !== "constructor" && name !== "prototype");
@@ -73,7 +73,7 @@ test("any names survive", () => {
   );
 });
 
-test("an absent file is an empty lock, and an unchanged one is not written", async () => {
+test("a missing file is an empty lock, and an unchanged lock is not written", async () => {
   const file = lockFileOf(folder());
   expect(await readLock(file)).toEqual({ lockfileVersion: 1, servers: {} });
   await updateLock(file, (lock) => lock);
@@ -87,7 +87,7 @@ test.each([
   ['{ "lockfileVersion": 2, "servers": {} }', /lockfileVersion must be 1/],
   ['{ "lockfileVersion": 1, "servers": { "a": { "tools": ["x"] } } }', /cannot be "x"/],
   ["[]", /must be an object/],
-])("%j is broken, and is never taken for an empty one", async (text, expected) => {
+])("an invalid lock file is an error, and is not overwritten: %j", async (text, expected) => {
   const file = lockFileOf(folder());
   writeFileSync(file, text);
   await expect(readLock(file)).rejects.toThrow(expected);
@@ -95,7 +95,7 @@ test.each([
   expect(readFileSync(file, "utf8")).toBe(text);
 });
 
-test("a change that fails leaves the file as it was", async () => {
+test("a failed update leaves the lock file unchanged", async () => {
   const file = lockFileOf(folder());
   await updateLock(file, () => LOCK);
   await expect(updateLock(file, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
@@ -132,7 +132,7 @@ describe("several processes", () => {
     expect(Object.keys((await readLock(file)).servers)).toHaveLength(40);
   });
 
-  test("that are killed at any moment leave a whole file, and the next one works", async () => {
+  test("that are killed at any moment leave a complete file, and the next process can write", async () => {
     const place = folder();
     const file = lockFileOf(place);
     await updateLock(file, () => LOCK);

@@ -96,7 +96,7 @@ test("a new document names the places that a person must fill in", () => {
   ]);
 });
 
-test("edits of a person and comments stay, derived fields are updated, and each is named", () => {
+test("packing again keeps edits and comments, updates derived fields, and lists each of them", () => {
   const before = packDocument(
     { ...factsOf("git-tools"), variables: ["API_TOKEN"] },
     { name: "@alice/git" },
@@ -145,7 +145,7 @@ test("edits of a person and comments stay, derived fields are updated, and each 
   expect(again.text).toBe(text);
 });
 
-test("the commented start is filled in, and a broken document is left alone", () => {
+test("the commented template is filled in, and an invalid document is an error", () => {
   const { text } = packDocument(factsOf("git-tools"), {
     before: { text: packageTemplate("@a/b"), file: "x.jsonc" },
   });
@@ -201,7 +201,7 @@ test("an archive has no file from outside of its folder", async () => {
   });
 });
 
-test("a driver's server, bound tools and secrets", () => {
+test("factsOfDriver() returns the npm server, the bound tools and the secrets of a driver", () => {
   const text = `---
 id: tracker-mcp
 name: Tracker
@@ -244,7 +244,7 @@ implements:
   });
 });
 
-test("a package.json of any content gives a readable document", () => {
+test("a package.json with any content gives a valid JSON document", () => {
   const facts = factsOfNpm({
     manifest: {
       ...{ name: "@x/some-server", version: "1.2.3", description: "A server", license: "MIT" },
@@ -279,7 +279,7 @@ test("a package.json of any content gives a readable document", () => {
   );
 });
 
-test("any name of a server becomes a module, and any variable a setting with that variable", () => {
+test("any server name becomes a valid module name, and any variable gets a setting", () => {
   const facts = factsOf("git-tools");
   fc.assert(fc.property(fc.string(), (name) => /^[a-z0-9][a-z0-9-]*$/.test(toModule(name))));
   expect(["Git Tools", "@x/gitTools_v2", "–"].map(toModule)).toEqual(["git-tools", "git-tools-v2", "server"]);
@@ -301,7 +301,7 @@ test("any name of a server becomes a module, and any variable a setting with tha
   );
 });
 
-test("lists are sorted, and templates of URIs become patterns", () => {
+test("capabilities are sorted, and URI templates become patterns", () => {
   const tool = (name: string): { name: string; inputSchema: { type: "object" } } => ({
     name,
     inputSchema: { type: "object" },

@@ -23,7 +23,7 @@ test("a definition is found by its hash", async () => {
   expect(readdirSync(place)).toEqual([`${HASH}.json`]);
 });
 
-test("a file that was changed, and a hash that is a path, are not used", async () => {
+test("a definition file that was changed, and a hash that is a path, are not loaded", async () => {
   const place = folder();
   const store = createDefinitionStore(place);
   await store.save(HASH, TOOL);
@@ -33,7 +33,7 @@ test("a file that was changed, and a hash that is a path, are not used", async (
   expect(await store.load("../../etc/passwd")).toBeUndefined();
 });
 
-test("a definition with another hash, as after the removal of a secret, is not stored", async () => {
+test("a definition that does not match its hash, for example after redaction, is not stored", async () => {
   const place = folder();
   await createDefinitionStore(place).save(HASH, { ...TOOL, description: "[redacted]" });
   expect(() => readdirSync(place)).toThrow();

@@ -32,23 +32,23 @@ test.each<[string, JsonObject, unknown]>([
     { inputSchema: { type: "object", properties: { a: { type: "number" } }, required: ["a", "b"] } },
     [{ path: "inputSchema.required", before: ["a"], after: ["a", "b"] }],
   ],
-  ["facts that a pin does not cover", { _meta: { at: 7 } }, []],
+  ["fields that a pin does not cover", { _meta: { at: 7 } }, []],
   [
-    "the page",
+    "the resource URI of an MCP App",
     { _meta: { "ui/resourceUri": "ui://x" } },
     [{ path: "_meta", before: undefined, after: { "ui/resourceUri": "ui://x" } }],
   ],
-])("%s", (_, change, expected) => {
+])("diffDefinitions() handles %s", (_, change, expected) => {
   expect(diffDefinitions(TOOL, { ...TOOL, ...change })).toEqual(expected);
 });
 
-test("the top fields are named once", () => {
+test("changedFields() names each changed top-level field once", () => {
   expect(
     changedFields(TOOL, { ...TOOL, description: "x", inputSchema: { type: "array", properties: {} } }),
   ).toEqual(["description", "inputSchema"]);
 });
 
-test("there is a difference if and only if the pins differ", () => {
+test("two definitions have a difference if and only if their pins differ", () => {
   const definition = fc.record({ name: fc.constant("t"), description: fc.jsonValue(), x: fc.jsonValue() });
   fc.assert(
     fc.property(definition, definition, (a, b) => {

@@ -22,13 +22,13 @@ test.each<[string, JsonObject]>([
   ["inputSchema", { inputSchema: { type: "object", properties: { a: { type: "string" } } } }],
   ["outputSchema", { outputSchema: { type: "object" } }],
   ["an unknown field", { execution: { taskSupport: "required" } }],
-  ["the page that it shows", { _meta: { ui: { resourceUri: "ui://other" } } }],
-  ["the page, in its older form", { _meta: { "ui/resourceUri": "ui://other" } }],
+  ["resource URI of an MCP App", { _meta: { ui: { resourceUri: "ui://other" } } }],
+  ["resource URI of an MCP App in the older form", { _meta: { "ui/resourceUri": "ui://other" } }],
 ])("another %s changes the pin", (_, change) => {
   expect(pinOf({ ...TOOL, ...change })).not.toBe(pinOf(TOOL));
 });
 
-test("other facts in _meta do not", () => {
+test("other fields of _meta do not change the pin", () => {
   expect(pinOf({ ...TOOL, _meta: { "example.com/served": 7 } })).toBe(pinOf(TOOL));
 });
 

@@ -51,8 +51,8 @@ const check = (
 const summary = (result: McpbSignatureCheck): string =>
   "reason" in result ? `${result.state}: ${result.reason}` : result.state;
 
-describe("verified", () => {
-  test("under a trusted root; the archive is what was signed", () => {
+describe("a bundle is verified", () => {
+  test("if a trusted root issued its certificate; the archive has the signed bytes", () => {
     const result = check(bundle());
     const { fingerprint } = readCertificate(rootCertificate);
     expect(result).toMatchObject({ state: "verified", signer: `CN=Alice (under sha256:${fingerprint})` });
@@ -63,14 +63,14 @@ describe("verified", () => {
     expect(summary(check(certified({ key: rsaKey })))).toBe("verified");
   });
 
-  test("through an intermediate certificate that came with the signature", () => {
+  test("through an intermediate certificate that is part of the signature", () => {
     const middle = { name: "Middle", key: make.createEcKey() };
     const others = [make.createCertificate({ ...middle, issuer: ROOT, ca: true, serial: 2 })];
     expect(summary(check(certified({ issuer: middle }, { others })))).toBe("verified");
     expect(summary(check(certified({ issuer: middle })))).toMatch(/^untrusted: no trusted certificate/);
   });
 
-  test("by a self-signed certificate only if that one is trusted", () => {
+  test("by a self-signed certificate only if that certificate is trusted", () => {
     const self = { name: "Self", key: leafKey };
     const certificate = make.createCertificate(self);
     const bytes = bundle({ certificate, issuer: "Self" });
@@ -82,7 +82,7 @@ describe("verified", () => {
     );
   });
 
-  test("when the tool declared the block as the archive's comment afterwards", () => {
+  test("if the signature block is declared as the archive's comment", () => {
     const block = make.signatureBlock(signature());
     const declared = Buffer.from(ZIP);
     declared.writeUInt16LE(block.length, declared.length - 2);
@@ -95,7 +95,7 @@ describe("verified", () => {
     expect(check(Buffer.concat([other, block])).state).toBe("invalid");
   });
 
-  test("with a header in a file of the archive", () => {
+  test("if a file of the archive contains the header of a signature", () => {
     const zip = make.createZip({ "manifest.json": "MCPB_SIG_V1....MCPB_SIG_END", "b.txt": "MCPB_SIG_V1" });
     expect(summary(check(bundle({ content: zip }, zip)))).toBe("verified");
   });
@@ -111,7 +111,7 @@ describe("verified", () => {
     expect(summary(check(bundle({ attributes: (usual) => [...usual, more] })))).toBe("verified");
   });
 
-  test("a bundle by the tool of the format", () => {
+  test("if the official mcpb command signed it", () => {
     // Made with version 2.1.2 of the format's own command and an RSA certificate of openssl.
     const folder = new URL("../../../test/fixtures/mcpb/", import.meta.url);
     const signed = readFileSync(new URL("signed.mcpb", folder));
@@ -130,7 +130,7 @@ test("a bundle without a signature is unsigned, and all of it is the archive", (
   expect(summary(check(Buffer.alloc(0)))).toBe("unsigned");
 });
 
-describe("tampered", () => {
+describe("a tampered bundle is not verified", () => {
   const block = make.signatureBlock(signature());
   const swap = (at: number): Buffer => {
     const bytes = bundle();
@@ -198,10 +198,10 @@ describe("tampered", () => {
     ["the certificate twice", bundle({ others: [leaf] }), /several certificates/],
     ["two signers", bundle({ signers: 2 }), /2 signers/],
     ["no signer", bundle({ signers: 0 }), /0 signers/],
-  ])("%s", (_, bytes, reason) => {
+  ])("because of %s", (_, bytes, reason) => {
     const result = check(bytes);
     if (result.state === "unsigned") {
-      // Without its footer the block is no block; the whole file is then no archive that a strict reader accepts.
+      // Without its footer, the block is not found; a strict reader does not accept the whole file as an archive.
       expect(bytes.subarray(-12).toString()).not.toBe("MCPB_SIG_END");
     } else {
       expect(result.state).toBe("invalid");
@@ -210,7 +210,7 @@ describe("tampered", () => {
   });
 });
 
-describe("untrusted", () => {
+describe("a bundle is untrusted", () => {
   const other = { name: "Root", key: make.createEcKey() };
   const weak = make.createRsaKey(1024);
   const middle = { name: "Middle", key: make.createEcKey() };
@@ -227,7 +227,7 @@ describe("untrusted", () => {
       /invalid signature|no trusted certificate/,
     ],
     [
-      "another root that came along",
+      "another root that is part of the signature",
       certified({ issuer: other }, { others: [make.createCertificate({ ...other, ca: true, serial: 1 })] }),
       /invalid signature|no trusted/,
     ],
@@ -265,29 +265,29 @@ describe("untrusted", () => {
       through({ criticalExtension: "2.5.29.30" }),
       /critical extension/,
     ],
-  ])("%s", (_, bytes, reason) => {
+  ])("because of %s", (_, bytes, reason) => {
     const result = check(bytes);
     expect(result.state).toBe("untrusted");
     expect(summary(result)).toMatch(reason);
-    // It is shown who claims to have signed, and the bytes are those that were signed.
+    // The result names the claimed signer.
     expect(result).toMatchObject({ signer: "CN=Alice" });
   });
 
-  test("a chain that is longer than its root allows", () => {
+  test("because of a chain that is longer than the root allows", () => {
     const short = make.createCertificate({ ...ROOT, ca: true, pathLength: 0, serial: 1 });
     expect(summary(check(through({}), [short]))).toMatch(/does not allow a certificate chain of this length/);
     expect(summary(check(bundle(), [short]))).toBe("verified");
   });
 
-  test("nothing is trusted", () => {
+  test("because of an empty list of trusted certificates", () => {
     expect(summary(check(bundle(), []))).toMatch(/no trusted certificate/);
   });
 
-  test("an expired root", () => {
+  test("because of an expired root", () => {
     expect(summary(check(bundle(), undefined, new Date("2030-01-01T00:00:00Z")))).toMatch(/expired/);
   });
 
-  test("certificates that issue each other end", () => {
+  test("because of certificates that issue each other", () => {
     const ring = Array.from({ length: 8 }, (_, n) => ({ name: `R${n}`, key: leafKey }));
     const others = ring.flatMap((one) =>
       ring
@@ -297,7 +297,7 @@ describe("untrusted", () => {
     expect(check(certified({ issuer: ring[0] }, { others })).state).toBe("untrusted");
   });
 
-  test("invisible characters in a name are shown as digits", () => {
+  test("and invisible characters in the name of the signer are shown in hexadecimal", () => {
     const result = check(certified({ name: "Ali\u200bce", to: day("2026-02-01") }));
     expect(result).toMatchObject({ signer: "CN=#416c69e2808b6365" });
     expect(check(certified({ name: "A, O=Bank", to: day("2026-02-01") }))).toMatchObject({
@@ -306,7 +306,7 @@ describe("untrusted", () => {
   });
 });
 
-test("an archive hidden in an unsigned attribute is not what is unpacked", () => {
+test("an archive that is hidden in an unsigned attribute is not unpacked", () => {
   const hidden = make.createZip({ "manifest.json": '{ "evil": true }' });
   const bytes = bundle({ unsigned: [make.attribute("1.2.3.4", make.octets(hidden))] });
   const result = check(bytes);
@@ -320,8 +320,8 @@ test("an archive hidden in an unsigned attribute is not what is unpacked", () =>
   );
 });
 
-describe("any bytes", () => {
-  test("never make it throw", () => {
+describe("checkMcpbSignature()", () => {
+  test("never throws, whatever the bytes", () => {
     fc.assert(fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => void check(Buffer.from(bytes))));
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 400 }), (bytes) => {
@@ -331,12 +331,12 @@ describe("any bytes", () => {
     );
   });
 
-  test("with one bit changed are refused, or are the same archive by the same signer", () => {
+  test("refuses a bundle with one changed bit, or returns the same archive and signer", () => {
     const good = bundle({ unsigned: [make.attribute("1.2.3.4", make.octets(Buffer.from("x")))] });
     const before = check(good);
     let verified = 0;
     let tried = 0;
-    // Eleven has no factor in common with eight, so that every bit of a byte has its turn.
+    // Eleven has no factor in common with eight, so that every bit position of a byte is tested.
     for (let bit = 0; bit < good.length * 8; bit += 11, tried += 1) {
       const bytes = Buffer.from(good);
       const at = bit >> 3;
@@ -344,10 +344,10 @@ describe("any bytes", () => {
       const result = check(bytes);
       if (result.state === "verified") verified += 1;
       if (result.state === "verified") expect(result).toEqual(before);
-      // A block without its footer or header is no block: the whole file is then the archive.
+      // A block without its footer or header is not found: the whole file is then the archive.
       if (result.state === "unsigned") expect(splitBundle(bytes).state).toBe("unsigned");
     }
-    // Only bits that nothing signs: versions, lists of algorithms, unsigned attributes.
+    // Only bits that the signature does not cover: versions, lists of algorithms, unsigned attributes.
     expect(verified).toBeLessThan(tried / 5);
   });
 });
@@ -387,7 +387,7 @@ describe("signatures by openssl", () => {
   });
 });
 
-test("certificates of a PEM text", () => {
+test("parseCertificates() reads all certificates of a PEM text, and reports broken ones", () => {
   const pem = readCertificate(leaf).x509.toString();
   expect(parseCertificates(`text\n${pem}\n${pem}`).certificates).toHaveLength(2);
   expect(parseCertificates("nothing").problems).toEqual(["the text has no certificate in PEM form"]);

@@ -61,8 +61,8 @@ const reasonOf = (check: Awaited<ReturnType<typeof checkNpmAttestations>>): stri
 const refusal = async (of: unknown, by = trust, subject = SUBJECT): Promise<string> =>
   reasonOf(await checkNpmAttestations(of, subject, by));
 
-describe("provenance that is accepted", () => {
-  test("says repository, workflow and commit", async () => {
+describe("accepted attestations", () => {
+  test("provenance with repository, workflow and commit", async () => {
     const check = await checkNpmAttestations(answer(await bundle({ repositoryId: "42" })), SUBJECT, trust);
     expect(check).toEqual({
       state: "checked",
@@ -82,7 +82,7 @@ describe("provenance that is accepted", () => {
     });
   });
 
-  test("of version 0.2, with a certificate of the old form", async () => {
+  test("provenance of version 0.2, with a certificate of the old form", async () => {
     const predicate = {
       builder: { id: "https://github.com/npm/cli@9.2.0" },
       invocation: { configSource: { uri: `git+${REPOSITORY}@refs/tags/v1` } },
@@ -97,12 +97,12 @@ describe("provenance that is accepted", () => {
     expect(check).toMatchObject({ proofs: [{ signer: REPOSITORY, details: { commit: "c0ffee" } }] });
   });
 
-  test("of a reusable workflow in another repository", async () => {
+  test("provenance of a reusable workflow in another repository", async () => {
     const workflow = "https://github.com/shared/workflows/.github/workflows/publish.yml@refs/heads/main";
     expect(await refusal(answer(await bundle({ workflow })))).toBe("accepted");
   });
 
-  test("beside a publish attestation and attestations of other kinds", async () => {
+  test("provenance beside a publish attestation and attestations of other kinds", async () => {
     const statement = createStatement({ predicateType: PUBLISH, predicate: publishPredicate() });
     const published = await bundle({ withNpmKey: true, statement });
     const check = await checkNpmAttestations(
@@ -121,7 +121,7 @@ describe("provenance that is accepted", () => {
     ]);
   });
 
-  test("a publish attestation alone is no provenance", async () => {
+  test("a publish attestation alone, which gives a signature but no provenance", async () => {
     const statement = createStatement({ predicateType: PUBLISH, predicate: publishPredicate() });
     const made = await bundle({ withNpmKey: true, statement });
     const check = await checkNpmAttestations(
@@ -135,7 +135,7 @@ describe("provenance that is accepted", () => {
     });
   });
 
-  test("no attestations at all", async () => {
+  test("an empty list, which gives no proofs", async () => {
     expect(await checkNpmAttestations({ attestations: [] }, SUBJECT, trust)).toEqual({
       state: "checked",
       proofs: [],
@@ -143,7 +143,7 @@ describe("provenance that is accepted", () => {
   });
 });
 
-describe("provenance that is refused", () => {
+describe("refused attestations", () => {
   const statement = (options: Parameters<typeof createStatement>[0]): BundleOptions => ({
     statement: createStatement(options),
   });
@@ -205,13 +205,13 @@ describe("provenance that is refused", () => {
     expect(await refusal(answer(await bundle(options)))).toMatch(reason);
   });
 
-  test("under another root, and under the real one", async () => {
+  test("a bundle whose Sigstore root is not the trusted one", async () => {
     const made = answer(await bundle());
     expect(await refusal(made, trustIn(await createSigstore()))).toMatch(/cannot be verified/);
     expect(await refusal(made, createTrust())).toMatch(/cannot be verified/);
   });
 
-  test("with an expired chain", async () => {
+  test("a bundle with an expired certificate chain", async () => {
     expect(
       await refusal(answer(await bundle()), trustIn(sigstore, new Date("2021-01-01T00:00:00Z"))),
     ).toMatch(/cannot be verified/);
@@ -219,13 +219,13 @@ describe("provenance that is refused", () => {
     expect(await refusal(answer(await createBundle(old)), trustIn(old))).toMatch(/cannot be verified/);
   });
 
-  test("with the certificate of another bundle", async () => {
+  test("a bundle with the certificate of another bundle", async () => {
     const [one, other] = [await bundle(), await bundle({ repository: "https://github.com/mallory/notes" })];
     one["verificationMaterial"].certificate = other["verificationMaterial"].certificate;
     expect(await refusal(answer(one))).toMatch(/cannot be verified/);
   });
 
-  test("with the log entry of another bundle, or none", async () => {
+  test("a bundle with the log entry of another bundle, or none", async () => {
     const [one, other] = [await bundle(), await bundle()];
     one["verificationMaterial"].tlogEntries = other["verificationMaterial"].tlogEntries;
     expect(await refusal(answer(one))).toMatch(/cannot be verified/);
@@ -233,7 +233,7 @@ describe("provenance that is refused", () => {
     expect(await refusal(answer(one))).toMatch(/cannot be verified/);
   });
 
-  test("with two signatures, or a changed payload", async () => {
+  test("a bundle with two signatures, or a changed payload", async () => {
     const one = await bundle();
     const { signatures } = one["dsseEnvelope"];
     one["dsseEnvelope"].signatures = [...signatures, ...signatures];
@@ -268,7 +268,7 @@ describe("provenance that is refused", () => {
     );
   });
 
-  test("anything else, without an exception", async () => {
+  test("values of any other form, without an exception", async () => {
     for (const wrong of [undefined, null, 5, [], {}, { attestations: {} }, { attestations: [null] }])
       expect(await refusal(wrong)).not.toBe("accepted");
     expect(
@@ -287,7 +287,7 @@ describe("provenance that is refused", () => {
     );
   });
 
-  test("bytes of a bundle that were changed anywhere are refused, or give the same proof", async () => {
+  test("a payload with one changed bit", async () => {
     const good = await bundle();
     const before = await checkNpmAttestations(answer(good), SUBJECT, trust);
     const { payload } = good["dsseEnvelope"] as { payload: string };
@@ -329,7 +329,7 @@ describe("the origin of an npm package", () => {
   };
   const summary = (check: OriginCheck): string => `${check.state}: ${describeOrigin(check)}`;
 
-  test("has a signature and provenance; only the path of the URL is used", async () => {
+  test("is verified by signature and provenance; only the path of the attestations URL is used", async () => {
     const check = await checkOrigin(
       source({ ...attested, signatures: signatures() }, { [ATTESTATIONS]: answer(await bundle()) }),
       { trust, repository: "git+ssh://git@github.com/alice/notes.git" },
@@ -340,7 +340,7 @@ describe("the origin of an npm package", () => {
     ]);
   });
 
-  test("is unsigned without both, and was not checked where named attestations are missing", async () => {
+  test("is unsigned without both, and unchecked if attestations that the registry names are missing", async () => {
     expect(await checkOrigin(source(attested), { trust })).toMatchObject({ state: "unchecked" });
     for (const dist of [undefined, {}, { signatures: [] }, { attestations: { url: "x" } }])
       expect(await checkOrigin(source(dist), { trust })).toEqual({ state: "unsigned" });
@@ -394,7 +394,7 @@ describe("the origin of an npm package", () => {
     );
   });
 
-  test("is not taken for unsigned if the registry cannot be reached", async () => {
+  test("is an error, and not unsigned, if the registry cannot be reached", async () => {
     const failing = { ...source(attested), fetchJson: () => Promise.reject(new Error("no network")) };
     await expect(checkOrigin(failing, { trust })).rejects.toThrow("no network");
   });
@@ -405,7 +405,7 @@ describe("the origin of an npm package", () => {
     ["file:///etc/passwd", undefined],
     ["/-/npm", undefined],
     [5, undefined],
-  ])("the path of %j", (url, path) => {
+  ])("attestationsPath() reads the URL %j", (url, path) => {
     expect(attestationsPath({ url })).toBe(path);
   });
 });
@@ -428,7 +428,7 @@ describe("trust", () => {
     expect(keys.length).toBeGreaterThanOrEqual(4);
     expect(certificates).toEqual([]);
     expect(npmSigner).toBe("npm");
-    // A bundle of our own gets as far as the certificate's chain, so that the root was read.
+    // The check of a test bundle reaches the certificate chain, which shows that the root was read.
     expect(await refusal(answer(await bundle()), createTrust())).toMatch(/certificate|log/i);
   });
 
@@ -462,6 +462,6 @@ test.each([
   ["https://github.com/alice/notes2", false],
   ["https://evil.example/alice/notes", false],
   ["https://github.com.evil.example/alice/notes", false],
-])("the repository %s", (written, same) => {
+])("isSameRepository() compares the repository %s", (written, same) => {
   expect(isSameRepository(written, REPOSITORY)).toBe(same);
 });

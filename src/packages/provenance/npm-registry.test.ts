@@ -68,7 +68,7 @@ function signatures(): object[] {
   return [{ keyid: NPM_KEY_ID, sig }];
 }
 
-test("signature and provenance, by the path of the URL at this registry", async () => {
+test("a package with signature and provenance is verified; attestations come from this registry only", async () => {
   const attestations = { url: `https://elsewhere.example${ATTESTATIONS}` };
   answers = {
     [VERSION]: { body: { dist: { signatures: signatures(), attestations } } },
@@ -83,7 +83,7 @@ test("signature and provenance, by the path of the URL at this registry", async 
   expect(requests).toEqual([VERSION, ATTESTATIONS]);
 });
 
-test("a registry without signatures gives an unsigned package; one without the version does not", async () => {
+test("a registry without signatures gives an unsigned package; a missing version is an error", async () => {
   answers = { [VERSION]: { body: { dist: { tarball: "x" } } } };
   expect(await check()).toEqual({ state: "unsigned" });
   answers = {};
@@ -93,7 +93,7 @@ test("a registry without signatures gives an unsigned package; one without the v
   expect(requests).toEqual(["/@alice%2fnotes/1.0.0", "/@alice%2fnotes"]);
 });
 
-test("a registry that has only the document of all versions", async () => {
+test("the document of all versions is used if the registry has no document of one version", async () => {
   answers = {
     "/npm/@alice%2fnotes": { body: { versions: { "1.0.0": { dist: { signatures: signatures() } } } } },
   };
@@ -101,7 +101,7 @@ test("a registry that has only the document of all versions", async () => {
   expect(requests).toEqual([VERSION, "/npm/@alice%2fnotes"]);
 });
 
-test("attestations that the registry names and does not have were not checked", async () => {
+test("a package is unchecked if the registry names attestations that it does not have", async () => {
   const attestations = { url: `${base}${ATTESTATIONS}` };
   answers = { [VERSION]: { body: { dist: { attestations } } } };
   expect(await check()).toMatchObject({ state: "unchecked" });
@@ -109,7 +109,7 @@ test("attestations that the registry names and does not have were not checked", 
   expect(await check()).toMatchObject({ state: "verified", proofs: [{ kind: "npm-signature" }] });
 });
 
-test("the date of a version is asked for if its key is no longer in use", async () => {
+test("the publication date of a version is requested if its key has expired", async () => {
   answers = {
     [VERSION]: { body: { dist: { signatures: signatures() } } },
     "/npm/@alice%2fnotes": { body: { time: { "1.0.0": "2024-01-01T00:00:00Z" } } },
@@ -124,7 +124,7 @@ test("the date of a version is asked for if its key is no longer in use", async 
 test.each([
   [{ status: 500, body: "" }, /status 500/],
   [{ status: 200, body: "<html>" }, /not JSON/],
-])("a failure is an error, not an unsigned package: %j", async (answer, reason) => {
+])("a failed request is an error, not an unsigned package: %j", async (answer, reason) => {
   answers = { [VERSION]: answer };
   await expect(check()).rejects.toThrow(reason);
   const attestations = { url: `https://elsewhere.example${ATTESTATIONS}` };
@@ -132,7 +132,7 @@ test.each([
   await expect(check()).rejects.toThrow(reason);
 });
 
-test("a registry that is not there, or no URL", async () => {
+test("a registry that cannot be reached, and an invalid registry URL, are errors", async () => {
   await expect(findNpmOrigin(SUBJECT, { url: "http://127.0.0.1:1/" }, trust())).rejects.toThrow(
     /request to the npm registry for .* failed/,
   );

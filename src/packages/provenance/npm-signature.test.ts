@@ -39,7 +39,7 @@ describe("the registry's signature", () => {
   const check = (signatures: unknown, publishedAt = NOW, by = trust): ReturnType<typeof checkNpmSignatures> =>
     checkNpmSignatures(signatures, SUBJECT, { keys: by.npmKeys, publishedAt });
 
-  test("is verified, absent, or made with another key", () => {
+  test("is verified, missing, or made with an unknown key", () => {
     expect(check([signed()])).toEqual({ state: "verified", keyId: NPM_KEY_ID });
     expect(check(undefined)).toEqual({ state: "none" });
     expect(check([])).toEqual({ state: "none" });
@@ -73,7 +73,7 @@ describe("the registry's signature", () => {
     expect(check([signed()], new Date("never"), limited).state).toBe("invalid");
   });
 
-  test("any values, without an exception", () => {
+  test("is not verified for random values, and causes no exception", () => {
     fc.assert(fc.property(fc.jsonValue(), (value) => check(value).state !== "verified"));
   });
 });

@@ -29,7 +29,7 @@ describe("the lock file's signers", () => {
     ["the same signer", verified(provenance(), registry), [provenance(), registry]],
     ["one more proof", verified(provenance(), registry), [registry]],
     ["an id that was not known before", verified(provenance(`${REPOSITORY} (repository 5)`)), [provenance()]],
-  ])("unchanged: %s", (_, check, remembered) => {
+  ])("the signer counts as unchanged: %s", (_, check, remembered) => {
     expect(compareWithRemembered(check, remembered)).toBe(check);
   });
 
@@ -88,17 +88,17 @@ describe("the lock file's signers", () => {
       [provenance()],
       /provenance cannot be checked \(status 503\)/,
     ],
-  ])("refused: %s", (_, check, remembered, reason) => {
+  ])("a change of signer is refused: %s", (_, check, remembered, reason) => {
     const result = compareWithRemembered(check, remembered);
     expect(result).toMatchObject({ state: "invalid", problem: "signer-changed" });
     expect(result.state === "invalid" && result.reason).toMatch(reason);
   });
 
-  test("a forged signature stays what it is", () => {
+  test("a forged signature stays reported as forged", () => {
     expect(compareWithRemembered(FORGED, [certificate])).toBe(FORGED);
   });
 
-  test("only verified proofs are remembered", () => {
+  test("only verified proofs are written to the lock file", () => {
     expect(toRemembered(verified({ ...provenance(), details: { commit: "abc" } }))).toEqual([provenance()]);
     for (const check of [UNSIGNED, UNTRUSTED, FORGED]) expect(toRemembered(check)).toEqual([]);
   });
@@ -138,11 +138,11 @@ describe("the policy", () => {
       false,
       ["the workspace requires an audit, but the metadata of the package names none"],
     ],
-  ])("%j", (required, origin, hasAudit, expected) => {
+  ])("names the unmet requirements of %j", (required, origin, hasAudit, expected) => {
     expect(unmetRequirements(required, { origin, hasAudit })).toEqual(expected);
   });
 
-  test("a sentence for each state", () => {
+  test("describes an origin in a sentence", () => {
     expect(describeOrigin(verified(registry, registry))).toBe("is signed by npm");
     expect(describeOrigin(FORGED)).toBe("has a wrong origin: its bytes differ");
   });

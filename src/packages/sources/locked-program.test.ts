@@ -7,7 +7,7 @@ import type { Lock } from "../lock/schema.ts";
 import { compareWithLock } from "./check-lock.ts";
 import { openLockedPackage } from "./locked-program.ts";
 
-test("defaults of settings are texts in the form that portolan add writes", async () => {
+test("default settings become environment variables in the form that portolan add writes", async () => {
   const document = filePackage("https://example.com/server.js", "// A server.", (value: Loose) => {
     value["mcp"].configuration = {
       schema: {
@@ -35,7 +35,7 @@ test("defaults of settings are texts in the form that portolan add writes", asyn
   });
 });
 
-test("a hash that is no hash has a hint that works without version control", async () => {
+test("an invalid hash in portolan.lock has a hint that works without version control", async () => {
   const document = filePackage("https://example.com/server.js", "// A server.");
   const { root, lock } = await writePackageWorkspace(document);
   writeFileSync(lock, readFileSync(lock, "utf8").replace(/"integrity": "[^"]+"/, '"integrity": "none"'));

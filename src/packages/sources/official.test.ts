@@ -58,13 +58,13 @@ async function open(
   );
 }
 
-test("the bytes that are hashed do not depend on the order of fields, nor on facts of the registry", () => {
+test("the hashed bytes depend neither on the order of fields nor on the _meta of the registry", () => {
   const { name, ...rest } = SERVER;
   expect(toServerDocument({ server: { ...rest, name }, _meta: {} })).toEqual(toServerDocument(SERVER));
   expect(() => toServerDocument([])).toThrow(TypeError);
 });
 
-test("the package that the lock names starts, with its arguments and variables", async () => {
+test("opens the package that the lock file names, with its arguments and variables", async () => {
   expect(await open()).toMatchObject({
     program: { kind: "npm", spec: "@example/search@1.2.0", integrity: INTEGRITY },
     args: ["serve"],
@@ -76,17 +76,17 @@ test.each<[string, Partial<LockedPackage>, RegExp]>([
   ["another source", { source: "npm:@evil/search@1.2.0" }, /The source of/],
   ["a source that is not installed", { source: "pypi:search-mcp@1.2.0" }, /The source of/],
   ["another version", { version: "1.3.0" }, /portolan.lock has the version 1.3.0/],
-])("a lock with %s is refused", async (_, change, message) => {
+])("a lock file with %s is refused", async (_, change, message) => {
   await expect(open(change)).rejects.toThrow(message);
 });
 
-test("a missing setting is named with its variable", async () => {
+test("the error of a missing setting names the setting and its variable", async () => {
   await expect(open({}, {} as never)).rejects.toThrow(
     "The setting API_KEY (environment variable API_KEY) is missing",
   );
 });
 
-test("the other parts become servers of portolan.yaml", () => {
+test("packages of other types and remotes become servers of portolan.yaml", () => {
   const document = parseServerDocument(toServerDocument(SERVER), "search");
   const options = toServerOptions(document) as InstallableOption[];
   expect(options.map(lockedSourceOf)).toEqual(["npm:@example/search@1.2.0", ...Array(4).fill(undefined)]);
@@ -100,7 +100,7 @@ test("the other parts become servers of portolan.yaml", () => {
   ]);
 });
 
-test("a text of the document that looks like a reference stays a text, and cannot be put together from two parts", () => {
+test("a text that looks like a secret reference is escaped; a reference made of two parts is refused", () => {
   const header = { name: "X-Key", value: "${GITHUB_TOKEN} {key}", variables: { key: { isSecret: true } } };
   const toFields = (input: object, env: Record<string, string>): unknown => {
     const remotes = [{ type: "streamable-http", url: "https://search.example.com/mcp", headers: [input] }];
@@ -114,7 +114,7 @@ test("a text of the document that looks like a reference stays a text, and canno
   expect(() => toFields(parts, {})).toThrow("refers to ${GITHUB_TOKEN}, a secret");
 });
 
-test("arguments of the container engine: variables are set, others are refused with the reason", () => {
+test("docker run options: variables are set, other options are refused with the reason", () => {
   const toFields = (...runtimeArguments: object[]): unknown => {
     const image = {
       registryType: "oci",

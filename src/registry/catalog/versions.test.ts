@@ -42,7 +42,7 @@ test.each([
   [["1.0.0"], {}, "beta", undefined],
   [["1.0.0 deleted"], {}, "1.0.0", undefined],
   [["1.0.0"], {}, "constructor", undefined],
-] as const)("of %j with the tags %j, %j is %j", (all, tags, wanted, expected) => {
+] as const)("of the versions %j with the tags %j, %j selects %j", (all, tags, wanted, expected) => {
   expect(resolveVersion({ versions: versionsOf(...all), tags }, wanted)).toBe(expected);
 });
 
@@ -86,12 +86,12 @@ test("decimal digits alone are a version and not a hash, as for the lock file", 
   expect(["12345", "12345a", "2024", "1"].map(fits)).toEqual([false, true, false, true]);
 });
 
-test("a tag is no range", () => {
+test("a version, a range or a hash is not a tag name", () => {
   expect(["beta", "next-2"].map(isTagName)).toEqual([true, true]);
   expect(["", "1", "v1", "x", "*", "^1", "Beta", "beef", "a".repeat(51)].some(isTagName)).toBe(false);
 });
 
-test("tags follow publishing and deleting", () => {
+test("publishing and deleting a version updates the tag latest", () => {
   const versions = versionsOf("1.0.0", "2.0.0", "1.0.1");
   expect(tagsAfterPublish({ tags: { latest: "2.0.0" }, versions }, "1.0.1")).toEqual({ latest: "2.0.0" });
   expect(tagsAfterPublish({ tags: { latest: "2.0.0" }, versions }, "1.0.1", "latest")).toEqual({
@@ -104,7 +104,7 @@ test("tags follow publishing and deleting", () => {
   });
 });
 
-test("a range gives a version in it that can be installed, and none that is higher and as good is left out", () => {
+test("a range selects its highest version that is not deleted, if possible one that is not deprecated", () => {
   const number = fc.nat(4);
   const version = fc
     .tuple(number, number, number, fc.constantFrom("", "", "-rc.1"))
@@ -140,7 +140,7 @@ test.each([
   ["rnicrosoft", "microsoft"],
   ["g1thub", "github"],
   ["open-ai", "openai"],
-])("@%s looks like @%s", (scope, other) => {
+])("the scope @%s is a look-alike of @%s", (scope, other) => {
   expect(lookAlikeOf(scope, ["bob", other])).toBe(other);
   expect(lookAlikeOf(other, ["bob", other])).toBeUndefined();
 });

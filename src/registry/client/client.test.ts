@@ -85,7 +85,7 @@ test("an unchanged index costs one request without a body, and works offline", a
   expect(seen).toHaveLength(4);
 });
 
-test("any web server with a copy of the folder is a registry", async () => {
+test("any web server with a copy of the folder works as a registry", async () => {
   const { path, store } = await registry("one");
   const bytes = Buffer.from("abc");
   await store.upload(
@@ -95,7 +95,7 @@ test("any web server with a copy of the folder is a registry", async () => {
     { expected: integrityOf(bytes), size: 3, maxBytes: 10 },
   );
   await store.publish(document("@alice/x-mcp", "1.0.0"), {});
-  // A server that knows nothing of registries: no ETag, no content type.
+  // A plain web server: no ETag, no content type.
   const server: Server = createServer((request, response) => {
     try {
       response.end(readFileSync(join(path, decodeURIComponent(request.url ?? ""))));
@@ -118,7 +118,7 @@ test("any web server with a copy of the folder is a registry", async () => {
   });
 });
 
-test("a frozen index is refused, also one that the registry calls unchanged", async () => {
+test("an expired index is refused, also if it did not change", async () => {
   const { path } = await registry("one", "@alice/x-mcp");
   await client({ url: path }).index();
   now = new Date("2026-06-09T00:00:00Z");
@@ -128,7 +128,7 @@ test("a frozen index is refused, also one that the registry calls unchanged", as
   });
 });
 
-test("another index with the same number, another key, and a broken memory are refused", async () => {
+test("an index with the same number but other content, or with another key, is refused", async () => {
   const { path, store } = await registry("one", "@alice/x-mcp");
   await client({ url: path }).index();
   const privateKey = readFileSync(store.layout.key, "utf8");
@@ -148,7 +148,7 @@ test("another index with the same number, another key, and a broken memory are r
   expect(await client({ url: path }).forget()).toBe(false);
 });
 
-test("the first registry that has a name serves it, and a scope comes only from its registries", async () => {
+test("a package comes from the first registry that has it, and a scope only from its registries", async () => {
   const [one, two] = [
     await registry("one", "@alice/x-mcp"),
     await registry("two", "@alice/x-mcp", "@bob/y-mcp", "@corp/z-mcp"),

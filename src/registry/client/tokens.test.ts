@@ -19,7 +19,7 @@ test("a token belongs to the registry with exactly its URL", async () => {
   expect(await tokenOf("https://c.example.com", env)).toBeUndefined();
 });
 
-test("only URLs below the registry are its own", () => {
+test("only URLs below the URL of the registry belong to it", () => {
   const registry = "https://a.example.com/r";
   expect(isHostedBy(registry, "https://a.example.com/r/files/sha256-00")).toBe(true);
   for (const url of [

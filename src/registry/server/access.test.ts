@@ -120,7 +120,7 @@ test("a private registry shows nothing without a token, and a reader cannot publ
   }
 });
 
-test("a token publishes as many versions and bytes a day as its quota allows; refused work costs nothing", async () => {
+test("a token publishes at most its daily quota; refused requests do not count", async () => {
   const { url, token } = await serve({ quota: { versionsPerDay: 2, bytesPerDay: 10 } });
   const [alice, all] = [await token("alice"), await token("*")];
   const publish = (version: string, by = alice): ReturnType<typeof send> =>
@@ -150,7 +150,7 @@ test("a token publishes as many versions and bytes a day as its quota allows; re
   expect((await publish("1.0.3")).status).toBe(201);
 });
 
-test("behind a proxy, callers are known by the address that the proxy adds", async () => {
+test("behind a proxy, callers are identified by the address that the proxy adds", async () => {
   const get = (url: string, from: string): Promise<{ status: number }> =>
     send(`${url}/healthz`, undefined, { headers: { "x-forwarded-for": from } });
   const rate = { perSecond: 0.001, burst: 1 };

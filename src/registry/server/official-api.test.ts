@@ -75,7 +75,7 @@ async function get(path: string): Promise<{ status: number; headers: Headers; bo
 const names = (body: Loose): string[] =>
   (body["servers"] as Loose[]).map(({ server: one }) => `${one.name}@${one.version}`);
 
-test.each(["/v0.1", "/v0"])("%s: an entry has exactly these fields", async (base) => {
+test.each(["/v0.1", "/v0"])("%s: an entry has exactly the expected fields", async (base) => {
   const { status, body } = await get(`${base}/servers/alice%2Falpha-mcp/versions/latest`);
   expect(status).toBe(200);
   const { integrity } = (await store.read()).index.packages["@alice/alpha-mcp"]?.versions["1.1.0"] ?? {};
@@ -127,7 +127,7 @@ test.each(["/v0.1", "/v0"])("%s: an entry has exactly these fields", async (base
   });
 });
 
-test("versions of a server: all, one, and one that was deprecated or deleted", async () => {
+test("the API lists the versions of a server, and marks deprecated and deleted ones", async () => {
   const { body } = await get("/v0.1/servers/alice%2Fbeta-mcp/versions");
   expect(names(body)).toEqual(["alice/beta-mcp@1.1.0", "alice/beta-mcp@1.0.0"]);
   expect(body["servers"][1]._meta["io.modelcontextprotocol.registry/official"]).toEqual({
@@ -164,7 +164,7 @@ test("the list is paged by URL-safe cursors that carry the filters", async () =>
   ]);
 });
 
-test("filters: search, version, updated_since with deletions, include_deleted", async () => {
+test("the list has the filters search, version, updated_since and include_deleted", async () => {
   const list = async (query: string): Promise<string[]> => names((await get(`/v0.1/servers?${query}`)).body);
   expect(await list("search=ALPHA")).toEqual(["alice/alpha-mcp@1.1.0", "alice/alpha-mcp@1.0.0"]);
   expect(await list("version=1.0.0&search=gamma")).toEqual(["alice/gamma-mcp@1.0.0"]);
@@ -197,7 +197,7 @@ test.each([
   });
 });
 
-test("CORS, preflight, writes and ETags", async () => {
+test("the API answers CORS preflight requests, refuses writes, and supports ETags", async () => {
   const preflight = await fetch(`${server.url}/v0.1/servers`, { method: "OPTIONS" });
   expect(preflight.status).toBe(204);
   expect(preflight.headers.get("access-control-allow-origin")).toBe("*");
@@ -218,7 +218,7 @@ test("CORS, preflight, writes and ETags", async () => {
   }
 });
 
-test("the package API: downloads are counted, requests are bounded, and paths lead nowhere else", async () => {
+test("the package API counts downloads, limits the size of requests, and serves no private files", async () => {
   const count = await fetch(`${server.url}/api/registry/%40alice%2Falpha-mcp/download?version=^1`, {
     method: "POST",
   });
@@ -247,7 +247,7 @@ test("the package API: downloads are counted, requests are bounded, and paths le
   expect(large).toBe(413);
 });
 
-test("cursors: any filters come back, and other texts are refused", () => {
+test("a cursor reads back any filters, and other texts cause no exception", () => {
   const text = fc.string({ maxLength: 100 });
   fc.assert(
     fc.property(
@@ -265,7 +265,7 @@ test("cursors: any filters come back, and other texts are refused", () => {
   fc.assert(fc.property(fc.string(), (any) => void parseCursor(any)));
 });
 
-test("the rate limit lets a burst pass, then the rate, for each caller", () => {
+test("the rate limit allows each caller a burst, and then the configured rate", () => {
   let time = 0;
   const limiter = createRateLimiter({ perSecond: 2, burst: 3 }, () => time);
   expect([1, 2, 3].map(() => limiter.take("192.0.2.1"))).toEqual([0, 0, 0]);

@@ -69,7 +69,7 @@ test.each([
     { type: "binary", url: "https://files.example/notes.mcpb" },
     { kind: "mcpb", source: "https://files.example/notes.mcpb", integrity: HASH },
   ],
-])("%j", (source, expected) => {
+])("reads back the server.json that the registry writes for %j", (source, expected) => {
   const option = roundTrip(source);
   expect(option).toMatchObject(expected);
   expect(option?.configuration).toEqual({

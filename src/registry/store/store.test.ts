@@ -39,7 +39,7 @@ function document(version: string, change: (value: Record<string, unknown>) => v
   return JSON.stringify(value);
 }
 
-test("the registry owns dates and counts, and a published version reads back verified", async () => {
+test("the registry sets dates and counts itself, and a published version can be read back", async () => {
   const now = new Date("2026-06-01T00:00:00Z");
   const store = await openStore(folder, { now: () => now });
   const { integrity } = await store.publish(document("1.0.0"), {});
@@ -52,7 +52,7 @@ test("the registry owns dates and counts, and a published version reads back ver
   });
 });
 
-test("a disk that fails at any write leaves the old or the new index, and the next publishing works", async () => {
+test("a failed write leaves the old index, and the next publication works", async () => {
   await (await openStore(folder)).publish(document("1.0.0"), {});
   for (let failing = 1; failing <= 2; failing += 1) {
     for (const kind of ["error", "short"] as const) {
@@ -85,7 +85,7 @@ test("the index is signed again before it expires, with a higher number", async 
   expect(Date.parse(second.expiresAt)).toBeGreaterThan(Date.parse(first.expiresAt));
 });
 
-test("any changed byte of the index is noticed", async () => {
+test("any changed byte of the index is detected", async () => {
   const store = await openStore(folder);
   await store.publish(document("1.0.0"), {});
   const bytes = readFileSync(store.layout.index);
@@ -128,7 +128,7 @@ test("tokens are stored as hashes and own their scope", async () => {
   await expect(tokens.add("Älice")).rejects.toThrow("is not a scope");
 });
 
-test("counts survive a restart, and those of two processes add up", async () => {
+test("download counts survive a restart, and those of two processes add up", async () => {
   const [one, two] = [await openStore(folder), await openStore(folder)];
   one.counts.add(NAME, "1.0.0");
   two.counts.add(NAME, "1.0.0");
@@ -168,7 +168,7 @@ test("search ranks names before descriptions, and marks look-alike scopes", asyn
   ]);
 });
 
-test("files that a killed process left are removed a day later, and those of the index stay", async () => {
+test("files that a killed process left are removed a day later, and files of the index stay", async () => {
   let now = new Date();
   const store = await openStore(folder, { now: () => now });
   await store.publish(document("1.0.0"), {});
@@ -182,7 +182,7 @@ test("files that a killed process left are removed a day later, and those of the
   expect(readdirSync(store.layout.versions)).toEqual(kept);
 });
 
-test("a lost index is an error, and the packages stay", async () => {
+test("a missing index is an error, and no package is deleted", async () => {
   await (await openStore(folder)).publish(document("1.0.0"), {});
   const { index, versions } = layoutOf(folder);
   const before = readdirSync(versions);
@@ -194,7 +194,7 @@ test("a lost index is an error, and the packages stay", async () => {
   expect(readdirSync(versions)).toEqual(before);
 });
 
-test("a damaged file of tokens: the hint names the folder of the registry", async () => {
+test("the error of a damaged token file has a hint with the folder of the registry", async () => {
   const store = await openStore(folder);
   await store.tokens.add("alice", {});
   writeFileSync(layoutOf(folder).tokens, "{}");

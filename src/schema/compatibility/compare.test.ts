@@ -28,7 +28,7 @@ const closed = (properties: object, required: string[] = []): object => ({
   additionalProperties: false,
 });
 
-describe("a value that is certainly refused", () => {
+describe("compareSchemas() reports a value that is certainly refused", () => {
   test.each<[string, unknown, unknown, string]>([
     ["types", text, { type: "number" }, "string where number is expected"],
     ["integers", { type: "integer" }, { type: "boolean" }, "integer where boolean is expected"],
@@ -66,7 +66,7 @@ describe("a value that is certainly refused", () => {
   });
 });
 
-describe("nothing is held against", () => {
+describe("compareSchemas() reports nothing for", () => {
   test.each<[string, unknown, unknown]>([
     ["anything", {}, text],
     ["whole numbers where numbers are taken", { type: "integer" }, { type: "number" }],
@@ -89,7 +89,7 @@ describe("nothing is held against", () => {
       { allOf: [{ properties: { a: text } }], unevaluatedProperties: false },
     ],
     [
-      "what stands beside an old $ref",
+      "keywords beside a $ref of draft-07",
       {
         $schema: "http://json-schema.org/draft-07/schema#",
         $ref: "#/definitions/n",
@@ -103,7 +103,7 @@ describe("nothing is held against", () => {
   });
 });
 
-test("what fits in part is a warning that names the rest", () => {
+test("a schema that fits only in part gives a warning that names the rest", () => {
   expect(compare({ enum: ["a", "b"] }, { enum: ["a", "c"] })).toEqual([
     'warning : can be "b", but only "a" or "c" is accepted',
   ]);
@@ -113,7 +113,7 @@ test("what fits in part is a warning that names the rest", () => {
   expect(compare({ type: ["string", "null"] }, text, "some")).toEqual([]);
 });
 
-test("a result may lack and add what it likes, as long as it can fit", () => {
+test("a result gives an error only if it can never fit the wanted schema", () => {
   const wanted = closed({ id: text }, ["id"]);
   expect(compare({ type: "object", properties: { id: text } }, wanted, "some")).toEqual([]);
   expect(compare(closed({ ID: text }), wanted, "some").join()).toContain(
@@ -128,7 +128,7 @@ test("a result may lack and add what it likes, as long as it can fit", () => {
   ).toContain('"more" is not accepted');
 });
 
-test("a result that declares other fields is doubtful, and one that declares none is not", () => {
+test("a result that declares other fields gives a warning; one that declares no fields does not", () => {
   const wanted = { type: "object", properties: { id: text }, required: ["id"] };
   expect(compare({ type: "object", properties: { ID: text } }, wanted, "some")).toEqual([
     'warning : the field "id" is required, but not declared (did you mean "ID"?)',
@@ -136,7 +136,7 @@ test("a result that declares other fields is doubtful, and one that declares non
   expect(compare({ type: "object" }, wanted, "some")).toEqual([]);
 });
 
-test("declared paths are the nearest first, through lists, and few", () => {
+test("declaredPaths() lists the nearest paths first, follows lists, and returns at most 100", () => {
   const id = { type: "integer" };
   const item = { type: "object", properties: { id, tags: { type: "array", items: text } } };
   const tree: object = { type: "object", properties: { a: { $ref: "#" }, b: { $ref: "#" }, "c d": text } };
@@ -164,7 +164,7 @@ test("declared paths are the nearest first, through lists, and few", () => {
   expect(paths({ type: "object", properties: wide })).toHaveLength(100);
 });
 
-describe("a path through a schema", () => {
+describe("viewAtPath() resolves", () => {
   const schema = closed({
     items: { type: "array", items: closed({ id: { type: "integer" } }) },
     name: text,
@@ -190,7 +190,7 @@ describe("a path through a schema", () => {
   });
 });
 
-test("a schema that refers to itself without end is looked at for a moment, not for ever", () => {
+test("a schema that refers to itself without end is compared in bounded time", () => {
   const node = { $ref: "#/$defs/a" };
   const loop = { $defs: { a: { anyOf: [node, node, node], allOf: [node, node] } }, ...node };
   const started = performance.now();
@@ -200,7 +200,7 @@ test("a schema that refers to itself without end is looked at for a moment, not 
   expect(performance.now() - started).toBeLessThan(15_000);
 });
 
-test("what is too large is not looked at", () => {
+test("viewSchema() returns undefined for a schema that is too large or invalid", () => {
   expect(
     viewSchema({ enum: Array.from({ length: 200_000 }, (_, index) => `value ${index}`) }),
   ).toBeUndefined();
@@ -239,12 +239,12 @@ const value = fc.letrec((tie) => ({
   ),
 })).any;
 
-test("a value that both schemas take is never said to be impossible", async () => {
+test("a value that both schemas accept is never reported as impossible", async () => {
   await fc.assert(
     fc.asyncProperty(schema, schema, value, async (given, taken, sample) => {
       const [left, right] = await Promise.all([createValidator(given), createValidator(taken)]);
       fc.pre(left.check(sample).valid === true && right.check(sample).valid === true);
-      // Fields and entries aside, which are about other values: here only the value as a whole counts.
+      // Only findings about the whole value count here; those about fields and entries concern other values.
       const whole = compareSchemas(view(given), view(taken), "some").filter(
         ({ path, severity, message }) => path.length === 0 && severity === "error" && / where /.test(message),
       );

@@ -37,7 +37,7 @@ const letter = fc.constantFrom(
   "\b",
 );
 
-test("both engines agree on every pattern that both take", () => {
+test("both engines agree on every pattern that both accept", () => {
   fc.assert(
     fc.property(pattern, fc.array(letter, { maxLength: 6 }), ([start, pieces, end], letters) => {
       // One name may stand only once in a pattern.
@@ -50,7 +50,7 @@ test("both engines agree on every pattern that both take", () => {
   );
 });
 
-test("linear where possible, wild where not", () => {
+test("a pattern uses the linear engine if possible, and is marked as wild otherwise", () => {
   expect(matcher("^(a+)+$").wild).toBe(false);
   expect(matcher("^(?=a)a$").wild).toBe(true);
   expect(matcher("^(a)\\1$").wild).toBe(true);
@@ -59,14 +59,14 @@ test("linear where possible, wild where not", () => {
   expect(matcher("^(?=a)a$").test("a")).toBe(true);
 });
 
-test("the bomb is harmless in linear time, also after a reset", () => {
+test("a pattern with exponential backtracking runs in linear time, also after a reset", () => {
   const bomb = matcher("^(a+)+$");
   expect(bomb.test(`${"a".repeat(5000)}!`)).toBe(false);
   bomb.reset();
   expect(bomb.test("a".repeat(5000))).toBe(true);
 });
 
-test("patterns of other languages mean what their authors meant, or nothing", () => {
+test("patterns in the syntax of other languages keep their meaning, or are refused", () => {
   expect(matcher("(?i)^abc\\z").test("ABC")).toBe(true);
   expect(matcher("^a\\-b$").test("a-b")).toBe(true);
   expect(createMatcher("^a\\Z", RE2JS)).toBeUndefined();

@@ -54,14 +54,14 @@ const { value } = fc.letrec<{ value: unknown }>((tie) => ({
   value: fc.oneof({ maxDepth: 3 }, primitive, fc.array(tie("value"), { maxLength: 4 }), record(tie("value"))),
 }));
 
-test("agrees with the engine on random schemas and values", () => {
+test("the fast path accepts no random value that the engine refuses", () => {
   let answered = 0;
   fc.assert(
     fc.property(schemaOf(2), value, (random, given) => {
       const fast = compileFastTest(random);
       if (fast?.(given) !== true) return;
       answered += 1;
-      // The engine asserts formats; we do not.
+      // The engine asserts formats; the fast path does not.
       const plain = JSON.parse(JSON.stringify(random), (key, inner: unknown) =>
         key === "format" && inner === "uuid" ? undefined : inner,
       ) as object;
@@ -86,7 +86,7 @@ const tool = {
   additionalProperties: false,
 };
 
-test("answers for a common tool", () => {
+test("the fast path checks the arguments of a common tool", () => {
   const fast = compileFastTest(tool);
   expect(fast?.({ path: "a", depth: 3, tags: ["x"], sort: "asc", limit: null })).toBe(true);
   expect(fast?.({ path: "a", depth: undefined })).toBe(true);
@@ -104,7 +104,7 @@ test("answers for a common tool", () => {
   }
 });
 
-test("does not answer for what only looks like a field", () => {
+test("the fast path does not accept inherited fields", () => {
   class Inherits {
     get path(): string {
       return "a";
@@ -115,7 +115,7 @@ test("does not answer for what only looks like a field", () => {
   expect(compileFastTest({ type: "object" })?.(new Date())).toBe(false);
 });
 
-test("leaves to the full check what it does not know", () => {
+test("a schema with unknown or invalid keywords has no fast path", () => {
   for (const odd of [
     { pattern: "a" },
     { $ref: "#" },
@@ -132,7 +132,7 @@ test("leaves to the full check what it does not know", () => {
   }
 });
 
-test("gives up on a large value instead of taking long", () => {
+test("the fast path does not accept a value that is too large to check fast", () => {
   const nested = {
     type: "array",
     items: { type: "array", items: { anyOf: Array.from({ length: 16 }, () => ({ type: "string" })) } },

@@ -73,12 +73,12 @@ test.each([
     { b: 1 },
     { a: 1 },
   ],
-])("%s", async (_, schema, good, bad) => {
+])("a validator checks by the rules of the dialect: %s", async (_, schema, good, bad) => {
   expect(await check(schema, good)).toEqual({ valid: true });
   expect((await check(schema, bad)).valid).toBe(false);
 });
 
-test("in draft-07 a reference makes its siblings void, in 2020-12 it does not", async () => {
+test("in draft-07 a $ref disables the keywords beside it, in 2020-12 it does not", async () => {
   const schema = {
     properties: { a: { $ref: "#/definitions/any", type: "string" } },
     definitions: { any: {} },
@@ -101,7 +101,7 @@ test.each([
   ]);
 });
 
-test("a reference that leads nowhere is never fetched, and matters only when it is needed", async () => {
+test("an unresolved $ref is never fetched, and matters only if the value needs it", async () => {
   const schema = { properties: { a: { $ref: "http://127.0.0.1:9/x.json" }, b: { type: "string" } } };
   expect(await check(schema, { a: 1 })).toEqual({
     valid: "unknown",
@@ -205,11 +205,11 @@ test.each<[string, unknown, unknown, string[]]>([
     ['unknown field "__proto__"'],
   ],
   ["control characters", { enum: ["a"] }, "\u202e\u001b[31m", ['must be "a", got "\\u202e\\u001b[31m"']],
-])("says what is wrong: %s", async (_, schema, value, expected) => {
+])("the message says what is wrong: %s", async (_, schema, value, expected) => {
   expect(await lines(schema, value)).toEqual(expected);
 });
 
-test("of several alternatives it speaks of the one that was meant", async () => {
+test("a message about anyOf describes the alternative that the value most likely means", async () => {
   const shape = (kind: string, field: string): object => ({
     type: "object",
     properties: { kind: { const: kind }, [field]: { type: "number" } },
@@ -223,7 +223,7 @@ test("of several alternatives it speaks of the one that was meant", async () => 
   expect(await lines(schema, 5)).toEqual(["must be an object or null, got 5"]);
 });
 
-test("problems are few, distinct and short", async () => {
+test("the list of problems is limited, without repetitions and with short messages", async () => {
   const many = Object.fromEntries(
     Array.from({ length: 100 }, (_, index) => [`k${index}`, "v".repeat(10_000)]),
   );
@@ -239,13 +239,13 @@ test("problems are few, distinct and short", async () => {
   ).toBeLessThan(200);
 });
 
-test("format is an annotation", async () => {
+test("format is an annotation that is not checked", async () => {
   for (const format of ["uuid", "date-time", "no-such-format", "portolan:pattern:0"]) {
     expect(await check({ type: "string", format, pattern: "^x" }, "x")).toEqual({ valid: true });
   }
 });
 
-test("keywords are rewritten, names and data are not", async () => {
+test("keywords are rewritten for the engine; property names and data are not", async () => {
   const schema = { properties: { pattern: { const: { pattern: "(", format: "x" } } }, required: ["pattern"] };
   expect(await check(schema, { pattern: { pattern: "(", format: "x" } })).toEqual({ valid: true });
   expect((await check(schema, { pattern: { pattern: ")" } })).valid).toBe(false);
@@ -253,7 +253,7 @@ test("keywords are rewritten, names and data are not", async () => {
   expect(JSON.stringify(schema)).toBe(before);
 });
 
-test("two schemas do not see each other's patterns", async () => {
+test("two validators do not share their patterns", async () => {
   const [a, b] = [await createValidator({ pattern: "^a$" }), await createValidator({ pattern: "^b$" })];
   expect([a.check("a").valid, b.check("a").valid, a.check("b").valid, b.check("b").valid]).toEqual([
     true,
@@ -263,7 +263,7 @@ test("two schemas do not see each other's patterns", async () => {
   ]);
 });
 
-test("what JSON would not carry is judged as JSON would carry it", async () => {
+test("a value that JSON cannot represent is checked in its JSON form", async () => {
   expect(
     await check(
       { properties: { a: { type: "string" } }, additionalProperties: false },

@@ -1,4 +1,4 @@
-// The Zod view: an object whatever comes, never stricter than the schema, never costly to run.
+// The Zod view: always an object, never stricter than the schema, never slow.
 
 import * as z from "zod";
 import { describe, expect, test } from "vitest";
@@ -12,7 +12,7 @@ function view(schema: unknown): { zod: z.ZodType; reports: Diagnostic[]; accepts
   return { zod, reports, accepts: (value) => zod.safeParse(value).success };
 }
 
-test("shows fields, and lets unknown ones through", () => {
+test("the view has the fields of the schema, and accepts unknown fields", () => {
   const { zod, reports } = view({
     type: "object",
     properties: { a: { type: "string" }, n: { type: "integer" } },
@@ -25,7 +25,7 @@ test("shows fields, and lets unknown ones through", () => {
   expect(reports).toEqual([]);
 });
 
-test("what Zod does not check is still in a JSON Schema made from the view", () => {
+test("keywords that Zod does not check stay in the JSON Schema that is made from the view", () => {
   const { zod } = view({
     properties: {
       u: { type: "string", format: "uri-reference", description: "Where" },
@@ -60,7 +60,7 @@ test("a copy of Zod with another registry makes the same JSON Schema of each fie
   expect(zod.parse({ text: "x" })).toEqual({ text: "x", number: 3 });
 });
 
-describe("is never stricter than the schema", () => {
+describe("the view is never stricter than the schema", () => {
   test.each<[string, object, unknown]>([
     ["formats", { type: "string", format: "uri-reference" }, "/relative"],
     ["uuids of no version", { type: "string", format: "uuid" }, "12345678-1234-1234-1234-123456789012"],
@@ -89,7 +89,7 @@ describe("is never stricter than the schema", () => {
   });
 });
 
-test("a default is handed out where it fits, and only there", () => {
+test("a default is filled in only where it fits the schema", () => {
   const { zod } = view({
     properties: {
       n: { type: "integer", default: 3 },
@@ -151,14 +151,14 @@ test.each<[string, unknown]>([
   ["a root that refers outside", { $ref: "http://127.0.0.1:9/" }],
   ["a field that refers outside", { properties: { a: { $ref: "http://127.0.0.1:9/" } } }],
   ["an enum as root", { enum: ["a", "b"] }],
-])("falls back to any object: %s", (_, schema) => {
+])("the view accepts any object if it cannot show the schema: %s", (_, schema) => {
   const { reports, accepts } = view(schema);
   expect(reports.length).toBeGreaterThan(0);
   expect(accepts({ anything: [1] })).toBe(true);
   expect(accepts("text")).toBe(false);
 });
 
-test("keeps the fields when only a part cannot be shown", () => {
+test("the view keeps the fields if it cannot show only another part of the schema", () => {
   for (const odd of [
     { not: { required: ["b"] } },
     { if: {}, then: {} },
@@ -172,7 +172,7 @@ test("keeps the fields when only a part cannot be shown", () => {
   }
 });
 
-test("references, recursive ones too, as long as they stay cheap", () => {
+test("the view follows references that are cheap to check, also recursive ones", () => {
   const tree = {
     properties: { root: { $ref: "#/definitions/node" } },
     definitions: {
@@ -199,7 +199,7 @@ test("references, recursive ones too, as long as they stay cheap", () => {
   ).toBe(false);
 });
 
-test("references that would take unbounded time are left out", () => {
+test("the view leaves out references that would take unbounded time", () => {
   const doubled = Object.fromEntries(
     Array.from({ length: 40 }, (_, i) => [
       `d${i}`,
@@ -248,7 +248,7 @@ test("a field named __proto__ changes no prototype", () => {
   expect(({} as { polluted?: unknown }).polluted).toBeUndefined();
 });
 
-test("a foreign id does not get into Zod's registry", () => {
+test("the id of a schema does not enter Zod's registry", () => {
   for (let copy = 0; copy < 2; copy += 1) {
     const { zod } = view({
       $schema: "http://json-schema.org/draft-04/schema#",

@@ -67,7 +67,7 @@ async function run(text: string, { result, variables = {}, secrets = {}, signal 
   return { ...ran, calls, opened, closed };
 }
 
-test("one process for all calls of a server, closed at the end", async () => {
+test("all calls of a script use one process of a server, which is closed at the end", async () => {
   const { outputs, variables, opened, closed, error } = await run(
     "@mcp a = x.create_issue({ repo: 'r', title: \"t\", labels: ['p', 'q',], })\n@mcp b = x.resource(\"u://{{a.labels[1]}}\")\n{{a.title}} {{ @a.labels[0] }} {{b.uri}}\n\n{{a[\"repo\"]}}",
   );
@@ -88,7 +88,7 @@ describe("arguments", () => {
     ["x.create_issue('r', 't', [[\nl1\nl2\n]])", { repo: "r", title: "t", body: "l1\nl2" }],
     ["x.create_issue(d)", { repo: "r", list: [{ a: 1 }] }],
     ["x.create_issue()", {}],
-  ])("%s", async (call, input) => {
+  ])("are passed on by the call %s", async (call, input) => {
     const { calls, error } = await run(`@data d = { "repo": "r", list: [{ a: 1 }] } # c\n@mcp r = ${call}`);
     expect(error).toBeUndefined();
     expect(calls).toEqual([{ name: "create_issue", input }]);
@@ -119,7 +119,7 @@ describe("the value of a result", () => {
   });
 });
 
-test("values are data: no template, no statement, no path in them is carried out", async () => {
+test("results are data: templates and statements in them are not executed", async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom("{{b}}", "@mcp z = x.give()", "\\{{", "]]", '"', "$&", "${HOME}"),
@@ -139,14 +139,14 @@ test("values are data: no template, no statement, no path in them is carried out
   );
 });
 
-test("names of the prototype are no fields", async () => {
+test("properties of the prototype, such as constructor, are not fields", async () => {
   const { error } = await run("@data a = { b: 1 }\n{{a.constructor}}");
   expect(error).toMatchObject({ code: "INPUT_INVALID", data: { line: 3, column: 1 } });
   const { calls } = await run('@mcp r = x.give({ "__proto__": 1 })');
   expect(Object.getOwnPropertyNames(calls[0]?.input)).toEqual(["__proto__"]);
 });
 
-describe("errors point into the script, and the server is closed", () => {
+describe("an error has a position in the script, and the server is closed", () => {
   test.each<[string, string, number, number]>([
     ["@mcp a = x.give({})\n{{a.b}}", "INPUT_INVALID", 3, 1],
     ["@mcp a = x.giv()", "TOOL_NOT_FOUND", 2, 12],
@@ -193,7 +193,7 @@ test("secrets reach the server only, and are redacted in results and errors", as
   expect(error?.message).toBe("x.give failed: your token is [redacted]");
 });
 
-test("a variable from outside replaces a definition", async () => {
+test("a variable of the caller replaces a definition of the script", async () => {
   expect(
     (await run('@text a = "1"\n@data b = 2\n{{a}} {{b.c}}', { variables: { a: "x", b: { c: 3 } } })).outputs,
   ).toEqual(["x 3"]);

@@ -1,4 +1,4 @@
-// Which server of a workspace a package is.
+// Finds the server of a workspace that runs a package.
 
 import { expect, test } from "vitest";
 import type { ServerConfig } from "../../model/index.ts";
@@ -12,7 +12,7 @@ const server = (alias: string, args: string[] = ["server.mjs"]): ServerConfig =>
 });
 const find = (...servers: ServerConfig[]): string => findPackageServer("@alice/github-mcp", servers).alias;
 
-test("its npm name, or its alias, in this order", () => {
+test("finds a server by its npm package, then by its alias", () => {
   const npm = server("b", ["-y", "@alice/github-mcp@^1"]);
   const [long, short] = [server("github-mcp"), server("github")];
   expect(find(short, long, npm)).toBe("b");
@@ -20,7 +20,7 @@ test("its npm name, or its alias, in this order", () => {
   expect(find(short)).toBe("github");
 });
 
-test("the lock file first, then the package of the config, and never a server of another package", () => {
+test("prefers the lock file, then the package in the config, and never uses another package", () => {
   const name = "@alice/github-mcp";
   const byLock = server("x");
   const npm = server("b", ["-y", `${name}@^1`]);
@@ -40,7 +40,7 @@ test("the lock file first, then the package of the config, and never a server of
   );
 });
 
-test("none, and several", () => {
+test("no matching server, and several matching servers, are errors", () => {
   expect(() => find(server("gitlab"))).toThrow(
     expect.objectContaining({
       code: "SERVER_UNKNOWN",

@@ -33,7 +33,7 @@ async function serve(env: Record<string, string>, emptyMs?: number) {
   return agent;
 }
 
-agentTest("a key comes back for the same vault and parameters only, until it is locked", async () => {
+agentTest("the agent returns a key only for the same vault and parameters, until it is locked", async () => {
   const { env, client } = setUp();
   expect(await client.status()).toBeUndefined();
   const agent = await serve(env);
@@ -50,7 +50,7 @@ agentTest("a key comes back for the same vault and parameters only, until it is 
   expect(await client.get("/v", parameters())).toBeUndefined();
 });
 
-agentTest("the agent ends with its last key, and without any", async () => {
+agentTest("the agent ends when its last key expires, or if it gets no key", async () => {
   const { env, client } = setUp();
   const agent = await serve(env);
   await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 1);
@@ -60,7 +60,7 @@ agentTest("the agent ends with its last key, and without any", async () => {
   expect(await client.status()).toBeUndefined();
 });
 
-agentTest("the time of a key also runs while the machine sleeps and timers stand still", async () => {
+agentTest("a key also expires while the machine sleeps and timers stop", async () => {
   const { env, client } = setUp();
   const agent = await serve(env);
   await client.put("/v", { parameters: parameters(), key: randomBytes(32) }, 3_600_000);
@@ -74,7 +74,7 @@ agentTest("the time of a key also runs while the machine sleeps and timers stand
   await agent?.ended;
 });
 
-test("there is no agent on Windows, whose pipes others could create first", async () => {
+test("Windows has no agent, because other users could create its pipe first", async () => {
   const { env } = setUp();
   if (process.platform !== "win32") await serve(env);
   const client = createVaultAgent(env, "win32");
@@ -84,7 +84,7 @@ test("there is no agent on Windows, whose pipes others could create first", asyn
   expect(await serveVaultAgent({ XDG_RUNTIME_DIR: "/nowhere" }, { platform: "win32" })).toBeUndefined();
 });
 
-agentTest("a runtime folder that cannot be used is named", async () => {
+agentTest("the error names a runtime folder that cannot be used", async () => {
   await expect(serve({ XDG_RUNTIME_DIR: "/dev/null" })).rejects.toMatchObject({
     code: "SECRET_STORE_FAILED",
     message: expect.stringContaining("/dev/null/portolan") as string,
@@ -92,7 +92,7 @@ agentTest("a runtime folder that cannot be used is named", async () => {
   });
 });
 
-agentTest("one agent for each user: a second leaves, a stale socket is replaced", async () => {
+agentTest("a second agent of the same user does not start, and a stale socket is replaced", async () => {
   const { env, client } = setUp();
   const path = await agentSocket(env);
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -108,7 +108,7 @@ agentTest("one agent for each user: a second leaves, a stale socket is replaced"
   expect(await client.status()).toEqual([]);
 });
 
-agentTest("no other user can reach it, and a folder that others can enter is not used", async () => {
+agentTest("other users cannot reach the agent, and a folder that others can enter is not used", async () => {
   const { env, folder, client } = setUp();
   await serve(env);
   const path = await agentSocket(env);
@@ -126,7 +126,7 @@ agentTest("no other user can reach it, and a folder that others can enter is not
   ]);
 });
 
-agentTest("nonsense, and a line without end, end the connection and not the agent", async () => {
+agentTest("an invalid request or an endless line closes the connection, but not the agent", async () => {
   const { env, client } = setUp();
   await serve(env);
   const path = await agentSocket(env);
@@ -139,7 +139,7 @@ agentTest("nonsense, and a line without end, end the connection and not the agen
   expect(await client.status()).toEqual([]);
 });
 
-test("requests are read as they were written; anything else is none", () => {
+test("reads back the requests that it wrote, and ignores any other JSON", () => {
   const key = { parameters: parameters(), key: randomBytes(32) };
   for (const request of [
     { op: "get", vault: "/v", parameters: parameters() },
@@ -184,7 +184,7 @@ agentTest(
     await client.lock();
     expect((await open().get("A"))?.reveal()).toBe("one");
     expect(prompts).toBe(2);
-    // A vault that was made anew has another key.
+    // A new vault has another key.
     await serve(env);
     await client.put(file, { parameters: parameters(), key: randomBytes(32) }, 60_000);
     expect((await open().get("A"))?.reveal()).toBe("one");

@@ -13,7 +13,7 @@ function redactorOf(...values: string[]): Redactor {
   return redactor;
 }
 
-test("tokens are redacted until some minutes after their replacement, other secrets for good", () => {
+test("a replaced token stays redacted for some minutes, and other secrets forever", () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const redactor = redactorOf("configured-canary");
@@ -28,7 +28,7 @@ test("tokens are redacted until some minutes after their replacement, other secr
   expect(redactor.redactText(text)).toBe(`${first} [redacted] [redacted] 123456`);
 });
 
-test("thousands of replaced tokens stay a bounded set, and the current ones are redacted", () => {
+test("the redactor keeps a limited number of replaced tokens, and always the current one", () => {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
   const redactor = createRedactor();
@@ -56,11 +56,11 @@ test("a Secret prints as [redacted] and reveals its value on request", () => {
   expect(secret.reveal()).toBe("hunter2-canary");
 });
 
-describe("text", () => {
+describe("redactText()", () => {
   const value = `p"w/+ =?'&\\%ü-canary`;
 
   test.each([
-    ["itself", value],
+    ["plain text", value],
     ["base64", Buffer.from(value).toString("base64")],
     ["base64url", Buffer.from(value).toString("base64url")],
     ["JSON", JSON.stringify({ value })],
@@ -73,7 +73,7 @@ describe("text", () => {
     ],
     ["a URL", new URL(`https://example.test/?a=${encodeURIComponent(value)}`).href],
     ["a URL that nobody encoded", new URL("https://example.test/?a=it's a canary!").href],
-  ])("is clean of %s", (_, text) => {
+  ])("removes a secret in this form: %s", (_, text) => {
     const redacted = redactorOf(value, "it's a canary!", "SekRet-Mixed-canary").redactText(
       `before ${text} after`,
     );
@@ -81,7 +81,7 @@ describe("text", () => {
     expect(redacted).not.toMatch(/canary|Y2FuYXJ5/);
   });
 
-  test("is clean of a key that is printed line by line", () => {
+  test("removes each line of a key that has several lines", () => {
     const key = "-----BEGIN KEY-----\nMIIEvQIBADANBg\nkqhkiG9w0BAQEF\n-----END KEY-----\n";
     const redactor = redactorOf(key);
     for (const line of key.trim().split("\n")) expect(redactor.redactText(`> ${line}`)).toBe("> [redacted]");
@@ -89,13 +89,13 @@ describe("text", () => {
     expect(redactor.redactText(JSON.stringify(key))).not.toContain("MIIE");
   });
 
-  test("keeps `Bearer` when the value stood behind it", () => {
+  test("keeps the word Bearer before a token", () => {
     expect(redactorOf("tok-12345").redactText("Authorization: Bearer tok-12345")).toBe(
       "Authorization: Bearer [redacted]",
     );
   });
 
-  test("loses the longest value, all that overlap, and neighbours as one", () => {
+  test("replaces the longest value, and overlapping or adjacent values, by one marker", () => {
     expect(redactorOf("token123", "token123456").redactText("=token123456=")).toBe("=[redacted]=");
     expect(redactorOf("abcdefgh", "defghijk").redactText("-abcdefghijk-")).toBe("-[redacted]-");
     expect(redactorOf("abcdefgh").redactText("abcdefghabcdefgh-abcdefgh")).toBe("[redacted]-[redacted]");
@@ -129,7 +129,7 @@ describe("text", () => {
         ),
     ],
     ["a form", (secret: string) => `a=1&b=${encodeURIComponent(secret).replaceAll("%20", "+")}`],
-  ])("is clean of %s", (_, encode) => {
+  ])("removes a secret in this form: %s", (_, encode) => {
     for (const secret of ["p~w?/+ =ü-canary>", "k9/X~", "aß c"]) {
       const text = `before ${encode(secret)} after`;
       const redacted = redactorOf(secret).redactText(text);
@@ -140,7 +140,7 @@ describe("text", () => {
     }
   });
 
-  test("is clean of short values where they stand alone", () => {
+  test("removes short values only where they stand alone", () => {
     const redactor = redactorOf("ab1", "7", "x&");
     expect(redactor.redactText('the PIN is ab1, "ab1" (ab1) pin=ab1; cab1 ab12 ab_ab1')).toBe(
       'the PIN is [redacted], "[redacted]" ([redacted]) pin=[redacted]; cab1 ab12 ab_ab1',
@@ -154,7 +154,7 @@ describe("text", () => {
   });
 
   test.each(["test", "s3cr3", "hunter2"])(
-    "is clean of %s as a word, and keeps the words around it",
+    "removes %s as a word, and keeps longer words that contain it",
     (value) => {
       const redactor = redactorOf(value);
       const words = `la${value} ${value}s ${value}_id x${value}`;
@@ -166,7 +166,7 @@ describe("text", () => {
     },
   );
 
-  test("is clean of short values in base64 text, and keeps other base64 text", () => {
+  test("removes base64 text that contains a short value, and keeps other base64 text", () => {
     const redactor = redactorOf("test");
     const basic = Buffer.from("ann:test").toString("base64");
     expect(redactor.redactText(`Authorization: Basic ${basic}`)).toBe("Authorization: Basic [redacted]=");
@@ -177,21 +177,21 @@ describe("text", () => {
     expect(redactor.redactText(`${image} and ${basic}.`)).toBe(`${image} and [redacted]=.`);
   });
 
-  test("a long base64 text that repeats a short form is decoded once", () => {
+  test("decodes a long base64 text with repeated matches only once", () => {
     const redactor = redactorOf("test");
     const image = `/w${Buffer.from("a\0test").toString("base64").repeat(200_000)}`;
     expect(redactor.redactText(image)).toBe(image);
   });
 
-  test("keeps what is part of the marker itself", () => {
+  test("ignores secrets that are a part of the marker itself", () => {
     expect(redactorOf("", "dact", "redacted").redactText("abc redacted")).toBe("abc redacted");
   });
 });
 
-describe("JSON", () => {
+describe("redactValue()", () => {
   const redactor = redactorOf("s3cret-canary");
 
-  test("is redacted in keys and strings, to any depth, and the original stays", () => {
+  test("redacts keys and strings at any depth, and does not change the original", () => {
     const value = { a: [1, { "x-s3cret-canary": null }], b: "s3cret-canary", c: { d: "fine" } };
     const before = structuredClone(value);
     const redacted = redactor.redactValue(value);
@@ -200,20 +200,20 @@ describe("JSON", () => {
     expect(redacted.c).toBe(value.c);
   });
 
-  test("is the same object when there is nothing to redact", () => {
+  test("returns the same object if there is nothing to redact", () => {
     const value = { a: [1, Number.NaN, "x", { b: null }], c: true, date: new Date(0), held: new Secret("x") };
     expect(redactor.redactValue(value)).toBe(value);
     expect(createRedactor().redactValue(value)).toBe(value);
   });
 
-  test("keeps a key called __proto__ a key", () => {
+  test("keeps a key that is named __proto__", () => {
     const value = JSON.parse('{"__proto__":{"x":"s3cret-canary"},"y":"s3cret-canary"}') as object;
     expect(JSON.stringify(redactor.redactValue(value))).toBe(
       '{"__proto__":{"x":"[redacted]"},"y":"[redacted]"}',
     );
   });
 
-  test("that holds itself, or is too deep to look through, is cut off", () => {
+  test("replaces circular references and values that are nested too deeply", () => {
     const round: Record<string, unknown> = { secret: "s3cret-canary" };
     round["again"] = [round, round];
     expect(redactor.redactValue(round)).toEqual({
@@ -226,10 +226,10 @@ describe("JSON", () => {
   });
 });
 
-describe("errors", () => {
+describe("withRedactedError()", () => {
   const redactor = redactorOf("s3cret-canary");
 
-  test("are clean in every field and every cause, and stay errors of their code", () => {
+  test("redacts every field and every cause of an error, and keeps its code", () => {
     const root = Object.assign(new TypeError("root s3cret-canary"), {
       input: "s3cret-canary",
       code: "E_ROOT",
@@ -256,12 +256,12 @@ describe("errors", () => {
     expect(error.message).toContain("canary");
   });
 
-  test("stay as they are when they are clean", () => {
+  test("returns the same error if it contains no secret", () => {
     const error = new PortolanError("TIMEOUT", "slow", { data: { ms: 5 }, cause: new Error("inner") });
     expect(withRedactedError(error, redactor)).toBe(error);
   });
 
-  test("that are their own cause come to an end", () => {
+  test("handles an error that is its own cause", () => {
     const cause = new Error("s3cret-canary");
     cause.cause = cause;
     const clean = withRedactedError(new PortolanError("INTERNAL", "x", { cause }), redactor);
@@ -269,7 +269,7 @@ describe("errors", () => {
   });
 });
 
-describe("properties", () => {
+describe("random texts and secrets", () => {
   // Few letters make overlaps likely. Brackets are left out: the marker next to a text could spell a value that was never there.
   const value = fc.string({
     unit: fc.constantFrom("a", "b", "/", '"', " ", "ü", "%"),
@@ -279,7 +279,7 @@ describe("properties", () => {
   const longValue = value.filter((it) => it.trim().length >= 8);
   const text = fc.string({ unit: fc.constantFrom("a", "b", "/", '"', " ", "ü", "%", "x"), maxLength: 60 });
 
-  test("no registered long value is left, wherever it stood", () => {
+  test("no long secret is left in the text, wherever it stood", () => {
     fc.assert(
       fc.property(fc.array(longValue, { minLength: 1, maxLength: 5 }), fc.array(text), (values, texts) => {
         const redactor = redactorOf(...values);
@@ -293,7 +293,7 @@ describe("properties", () => {
     );
   });
 
-  test("no short value is left as a word, and no other word changes", () => {
+  test("no short secret is left as a word, and no other word changes", () => {
     const letters = fc.stringMatching(/^[a-d]{2,7}$/);
     fc.assert(
       fc.property(fc.array(letters, { minLength: 1, maxLength: 3 }), fc.array(letters), (values, words) => {
@@ -304,7 +304,7 @@ describe("properties", () => {
     );
   });
 
-  test("a text without one is not changed", () => {
+  test("a text without a secret is not changed", () => {
     fc.assert(
       fc.property(
         fc.array(fc.stringMatching(/^[A-Z0-9]{4,20}$/), { minLength: 1 }),
@@ -319,7 +319,7 @@ describe("properties", () => {
     );
   });
 
-  test("the finder finds what indexOf finds", () => {
+  test("the word finder finds the same positions as indexOf", () => {
     fc.assert(
       fc.property(fc.array(value, { minLength: 1, maxLength: 8 }), text, fc.nat(20), (words, it, from) => {
         const starts = words.map((word) => it.indexOf(word, from)).filter((at) => at !== -1);
@@ -334,7 +334,7 @@ describe("properties", () => {
     );
   });
 
-  test("a finder whose words were added and removed finds the same as a new one", () => {
+  test("a word finder with added and removed words finds the same as a new one", () => {
     const some = fc.array(value, { maxLength: 8 });
     fc.assert(
       fc.property(some, some, some, text, (first, added, removed, it) => {
@@ -352,7 +352,7 @@ describe("properties", () => {
     );
   });
 
-  test("a megabyte without secrets costs a few milliseconds, with hundreds of secrets registered", () => {
+  test("a megabyte of text without secrets is processed fast, with hundreds of secrets registered", () => {
     const redactor = redactorOf(
       ...Array.from({ length: 300 }, (_, index) => `ghp_${index * 7919}_abcdefghijklm`),
     );

@@ -15,7 +15,7 @@ function setUp(maxValues?: number) {
   return { known, secrets, pass: (ms: number) => (time += ms) };
 }
 
-test("a replaced value is known for some more minutes, and forgotten then", () => {
+test("a replaced value is remembered for about thirty minutes, and then forgotten", () => {
   const { known, secrets, pass } = setUp();
   secrets.replace("login", ["a1", "r1"]);
   secrets.replace("login", ["a2", "r1"]);
@@ -27,7 +27,7 @@ test("a replaced value is known for some more minutes, and forgotten then", () =
   expect([...known]).toEqual(["r1", "a2", "b"]);
 });
 
-test("a value of two owners is known until both have replaced it, and one that comes back stays", () => {
+test("a value of two owners is remembered until both replaced it; a value in use again stays", () => {
   const { known, secrets, pass } = setUp();
   secrets.replace("one", ["shared", "back"]);
   secrets.replace("two", ["shared"]);
@@ -43,7 +43,7 @@ test("a value of two owners is known until both have replaced it, and one that c
   expect([...known]).toEqual(["back"]);
 });
 
-test("the set is bounded: replaced values go first, then those of the owner that changed least recently", () => {
+test("a full set forgets replaced values first, then those of the owner that changed least recently", () => {
   const { known, secrets } = setUp(3);
   secrets.replace("one", ["1"]);
   secrets.replace("two", ["2"]);

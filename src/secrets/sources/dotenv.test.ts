@@ -9,7 +9,7 @@ import type { CheckFile } from "./source.ts";
 
 const values = (text: string): Record<string, string> => Object.fromEntries(parseDotenv(text).values);
 
-describe("text", () => {
+describe("parseDotenv()", () => {
   test.each([
     ["A=1", { A: "1" }],
     ["export A=1\n  B = two words  \r\nC=", { A: "1", B: "two words", C: "" }],
@@ -26,12 +26,12 @@ describe("text", () => {
     ["A=${B}\nB=$A", { A: "${B}", B: "$A" }],
     ["a.b-c_1=x", { "a.b-c_1": "x" }],
     ["__proto__=x", Object.fromEntries([["__proto__", "x"]])],
-  ])("%j", (text, expected) => {
+  ])("reads %j", (text, expected) => {
     expect(parseDotenv(text).problems).toEqual([]);
     expect(values(text)).toEqual(expected);
   });
 
-  test("what is wrong is named with its line and without its value, and the rest is read", () => {
+  test("reports an invalid line by its number, without its value, and reads the other lines", () => {
     const { values: found, problems } = parseDotenv(
       "A=1\nsecret canary\n1B=canary\nC='canary\nD=4\nE='x' canary\nF=6",
     );
@@ -40,13 +40,13 @@ describe("text", () => {
     expect(JSON.stringify(problems)).not.toContain("canary");
   });
 
-  test("a double quote that is never closed takes nothing with it", () => {
+  test("reports an unclosed double quote, and reads the other lines", () => {
     const { values: found, problems } = parseDotenv('A=1\nB="open\nC=3');
     expect(Object.fromEntries(found)).toEqual({ A: "1", C: "3" });
     expect(problems).toEqual([{ line: 2, message: 'The " of B is not closed.' }]);
   });
 
-  test("any value comes back from between double quotes", () => {
+  test("reads back any value in double quotes", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: fc.constantFrom("a", '"', "\\", "$", "\n", "#", "'", " ", "é") }),
@@ -59,14 +59,14 @@ describe("text", () => {
   });
 });
 
-describe("file", () => {
+describe("the .env file", () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), "portolan-dotenv-"));
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  test("is read again when it changes, and warned about once when others can read it", async () => {
+  test("is read again when it changes, and gives one warning if others can read it", async () => {
     const file = join(folder, "env");
     await writeFile(file, "TOKEN=first\nEMPTY=\n", { mode: 0o600 });
     const told: Diagnostic[] = [];
@@ -90,7 +90,7 @@ describe("file", () => {
     });
   });
 
-  test("keeps what it had when the file may not be read as it is now", async () => {
+  test("keeps its old values if its new content is not trusted", async () => {
     const file = join(folder, "guarded");
     await writeFile(file, "TOKEN=first\n", { mode: 0o600 });
     const told: Diagnostic[] = [];
@@ -110,7 +110,7 @@ describe("file", () => {
     ]);
   });
 
-  test("that is not there, or no file, is said once and holds nothing", async () => {
+  test("gives one diagnostic and no values if it is missing or is a folder", async () => {
     for (const file of [join(folder, "none"), folder]) {
       const told: Diagnostic[] = [];
       const source = createDotenvSource(file, (diagnostic) => told.push(diagnostic));

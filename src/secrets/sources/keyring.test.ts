@@ -10,7 +10,7 @@ interface Fake {
   readonly options: unknown[];
 }
 
-/** A keyring in memory whose behaviour can be bent. A real one is used in test/cli/secrets.test.ts. */
+/** A keyring in memory that can fail or return wrong values. test/cli/secrets.test.ts uses a real one. */
 function fakeKeyring(
   bend: { get?: (value: string | null) => string | null; fail?: () => Error | undefined } = {},
 ): Fake {
@@ -53,7 +53,7 @@ const probes = (fake: Fake): number =>
   fake.calls.filter((call) => call.startsWith("set portolan-probe/")).length;
 
 describe("a keyring that works", () => {
-  test("keeps, finds, lists and removes; pinned; probed once, without a trace", async () => {
+  test("stores, finds, lists and removes secrets, and is probed once without leaving a value", async () => {
     const fake = fakeKeyring();
     const told: Diagnostic[] = [];
     const make = (): ReturnType<typeof createKeyringSource> =>
@@ -75,14 +75,14 @@ describe("a keyring that works", () => {
   });
 });
 
-describe("a keyring that does not", () => {
+describe("a keyring that does not work", () => {
   test.each([
     ["is not installed", async () => Promise.reject(new Error("Cannot find package"))],
     ["throws", fakeKeyring({ fail: () => new Error("it is locked") }).load],
     ["forgets", fakeKeyring({ get: () => null }).load],
     ["changes what it is given", fakeKeyring({ get: (value) => `${value}x` }).load],
     ["has another shape", async () => ({}) as KeyringModule],
-  ])("%s: reading finds nothing and says so once, writing fails", async (_, load) => {
+  ])("%s: reading returns nothing and reports the failure once, writing fails", async (_, load) => {
     const told: Diagnostic[] = [];
     const source = createKeyringSource(createKeyring({ report: (it) => told.push(it), load }));
     expect(await source.get("A")).toBeUndefined();
@@ -113,7 +113,7 @@ describe("a keyring that does not", () => {
     "Platform failure: DBus error: Using X11 for dbus-daemon autolaunch was disabled at compile time, set your DBUS_SESSION_BUS_ADDRESS instead",
     "Platform failure: DBus error: Failed to connect to socket /run/user/1/bus: No such file or directory",
     "Platform failure: DBus error: The name org.freedesktop.secrets was not provided by any .service files",
-  ])("is not there: reading reports nothing, writing and checking do: %s", async (message) => {
+  ])("is missing: reading reports nothing, but writing and checking do: %s", async (message) => {
     const told: Diagnostic[] = [];
     const { load } = fakeKeyring({ fail: () => new Error(message) });
     const source = createKeyringSource(createKeyring({ report: (it) => told.push(it), load }));
@@ -127,7 +127,7 @@ describe("a keyring that does not", () => {
     await expect(source.set("A", new Secret("x"))).rejects.toMatchObject({ code: "SECRET_STORE_FAILED" });
   });
 
-  test("hangs: it is given up after the limit", async () => {
+  test("hangs: reading and checking end after the time limit", async () => {
     const load = async (): Promise<KeyringModule> => {
       const { AsyncEntry, findCredentialsAsync } = await fakeKeyring().load();
       const hang = (): Promise<never> => new Promise(() => {});
@@ -165,7 +165,7 @@ describe("a keyring that does not", () => {
     );
   });
 
-  test("may work later: it is tried again after a while, and not before", async () => {
+  test("is tried again after thirty seconds, and not before", async () => {
     let locked = true;
     let time = 0;
     const fake = fakeKeyring({ fail: () => (locked ? new Error("locked") : undefined) });

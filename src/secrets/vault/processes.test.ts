@@ -60,7 +60,7 @@ test("processes that write the same vault at once lose nothing", async () => {
   expect(await readdir(join(folder, "shared"))).toEqual(["secrets.vault", "secrets.vault.names"]);
 });
 
-test("one that is killed between the temporary file and the rename leaves the old content, and its lock is taken over", async () => {
+test("a process that is killed before the rename leaves the old vault, and its lock is taken over", async () => {
   const file = join(folder, "killed", "secrets.vault");
   await openHere(file).set("OLD", new Secret("value"));
   const before = await readFile(file);
@@ -82,7 +82,7 @@ test("one that is killed between the temporary file and the rename leaves the ol
   expect(await readdir(join(folder, "killed"))).toEqual(["secrets.vault", "secrets.vault.names"]);
 });
 
-test("ones that are killed at any moment leave the old or the new content, never a mix", async () => {
+test("processes that are killed at any moment leave the old or the new content, never a mix", async () => {
   const file = join(folder, "random", "secrets.vault");
   await openHere(file).set("N", new Secret("0"));
   for (let round = 0; round < 12; round += 1) {
@@ -103,7 +103,7 @@ test("ones that are killed at any moment leave the old or the new content, never
   expect(await openHere(file).list()).toEqual(["N"]);
 });
 
-test("one that waits for another's lock gets it when that one is killed", async () => {
+test("a process that waits for a lock gets it when the owner of the lock is killed", async () => {
   const file = join(folder, "waiting", "secrets.vault");
   await openHere(file).set("A", new Secret("value"));
   const holder = await start(

@@ -39,8 +39,8 @@ const failing = (reason: string, message: RegExp): object => ({
   data: { source: "vault", reason },
 });
 
-describe("what is put in", () => {
-  test("comes out in another process's eyes, and stands in no file", async () => {
+describe("a secret in the vault", () => {
+  test("can be read by another instance, and is not readable in any file", async () => {
     const first = vaultWith("open sesame");
     expect(await first.get("TOKEN")).toBeUndefined();
     expect(await first.check()).toMatchObject({
@@ -65,7 +65,7 @@ describe("what is put in", () => {
     expect(told).toEqual([]);
   });
 
-  test("is for its owner only", async () => {
+  test("is in a file that only its owner can read", async () => {
     await vaultWith("p").set("A", new Secret("value"));
     expect((await stat(file)).mode & 0o777).toBe(0o600);
     expect((await stat(join(folder, "private"))).mode & 0o777).toBe(0o700);
@@ -82,7 +82,7 @@ describe("what is put in", () => {
     expect((await stat(file)).mode & 0o777).toBe(0o600);
   });
 
-  test("is sealed anew with every write: same salt, other nonce", async () => {
+  test("is encrypted again with every write: same salt, other nonce", async () => {
     const vault = vaultWith("p");
     await vault.set("A", new Secret("value"));
     const one = await readFile(file);
@@ -93,7 +93,7 @@ describe("what is put in", () => {
     expect(two.subarray(header, header + 12)).not.toEqual(one.subarray(header, header + 12));
   });
 
-  test("goes to where a link points", async () => {
+  test("is written to the target of a symbolic link", async () => {
     await mkdir(join(folder, "private"));
     await vaultWith("p", { file: join(folder, "elsewhere") }).set("A", new Secret("value"));
     await symlink(join(folder, "elsewhere"), file);
@@ -101,7 +101,7 @@ describe("what is put in", () => {
     expect(await vaultWith("p", { file: join(folder, "elsewhere") }).list()).toEqual(["A", "B"]);
   });
 
-  test("survives many writers at once", async () => {
+  test("is not lost if many writers work at once", async () => {
     const names = Array.from({ length: 12 }, (_, index) => `N${index + 10}`);
     await Promise.all(names.map((name) => vaultWith("p").set(name, new Secret(`value of ${name}`))));
     expect(await vaultWith("p").list()).toEqual(names);
@@ -110,7 +110,7 @@ describe("what is put in", () => {
 });
 
 describe("the key", () => {
-  test("costs what was decided, and is made once for many who ask", async () => {
+  test("uses scrypt with N=65536, and is derived once for several requests", async () => {
     expect(KEY_COST).toEqual({ N: 65_536, r: 8, p: 1 });
     const parameters = newParameters(KEY_COST);
     expect(parameters.salt).toHaveLength(16);
@@ -132,7 +132,7 @@ describe("the passphrase", () => {
     return path;
   };
 
-  test("comes from the named file first, whose last line break does not count", async () => {
+  test("comes first from PORTOLAN_VAULT_PASSPHRASE_FILE, without the last line break of the file", async () => {
     const path = await write("from file\n");
     const env = { PORTOLAN_VAULT_PASSPHRASE_FILE: path };
     await vaultWith(undefined, { env }).check();
@@ -146,7 +146,7 @@ describe("the passphrase", () => {
     expect(told).toMatchObject([{ severity: "warning", file: path }]);
   });
 
-  test("in a file that others can read is a warning of the check, also before there is a vault", async () => {
+  test("in a file that others can read gives a warning in check(), also before the vault exists", async () => {
     const path = await write("from file\n");
     await chmod(path, 0o644);
     await vaultWith(undefined, { env: { PORTOLAN_VAULT_PASSPHRASE_FILE: path } }).check();
@@ -156,7 +156,7 @@ describe("the passphrase", () => {
   test.each([
     ["wrong\n", "wrong-passphrase"],
     ["", "no-passphrase"],
-  ])("in a file that holds %j is an error, and nobody is asked instead", async (text, reason) => {
+  ])("in a file with the content %j is an error, and no person is prompted instead", async (text, reason) => {
     await vaultWith("right").set("A", new Secret("value"));
     const path = await write(text);
     const vault = vaultWith("right", { env: { PORTOLAN_VAULT_PASSPHRASE_FILE: path } });
@@ -165,7 +165,7 @@ describe("the passphrase", () => {
     await expect(none.get("A")).rejects.toMatchObject(failing("no-passphrase", /cannot be used/));
   });
 
-  test("is kept only in a keyring", async () => {
+  test("cannot be saved if the keyring is off", async () => {
     const vault = vaultWith("right");
     await vault.set("A", new Secret("value"));
     await expect(vault.keepPassphrase()).rejects.toMatchObject({
@@ -200,13 +200,13 @@ describe("the passphrase", () => {
     expect(await vaultWith(undefined).list()).toEqual(["A", "B"]);
     expect((await vaultWith("new").get("B"))?.reveal()).toBe("two");
     await expect(vaultWith("old").get("A")).rejects.toMatchObject(failing("wrong-passphrase", /typed/));
-    // A process that opened the vault before gets the new key of the agent, which is the one that the change has passed on.
+    // A process that opened the vault before gets the new key from the agent. The change passes the key to the agent.
     await expect(running.get("A")).rejects.toMatchObject(failing("wrong-passphrase", /typed/));
     const agent = { get: async () => opened[0]?.key };
     expect((await vaultWith(undefined, { agent }).get("A"))?.reveal()).toBe("one");
   });
 
-  test("can be changed with files, and the keyring follows if it has the old one", async () => {
+  test("can be changed with files; a keyring that has the old passphrase gets the new one", async () => {
     const kept = new Map<string, string>();
     const keyring: Keyring = {
       get: async (_service, account) => kept.get(account),
@@ -234,7 +234,7 @@ describe("the passphrase", () => {
     expect((await vaultWith("newer").get("A"))?.reveal()).toBe("value");
   });
 
-  test("comes from the keyring next; when that is out of date, a person is asked", async () => {
+  test("comes next from the keyring; if the keyring has an old one, a person is prompted", async () => {
     await vaultWith("right").set("A", new Secret("value"));
     const kept = new Map<string, string>();
     const keyring: Keyring = {
@@ -265,7 +265,7 @@ describe("the passphrase", () => {
     );
   });
 
-  test("is asked for once by many, at most three times, and not again after a refusal", async () => {
+  test("is prompted once for many requests, at most three times, and not again after a failure", async () => {
     await vaultWith("right").set("A", new Secret("value"));
     const prompt = vi.fn<(request: PassphraseRequest) => Promise<string | undefined>>(async ({ reason }) =>
       reason === "open" ? "typo" : "right",
@@ -284,7 +284,7 @@ describe("the passphrase", () => {
     expect(wrong).toHaveBeenCalledTimes(6);
   });
 
-  test("is never made up: without one there is no vault", async () => {
+  test("is required: without one, no vault is created", async () => {
     const vault = vaultWith(undefined, { promptPassphrase: undefined });
     await expect(vault.set("A", new Secret("value"))).rejects.toMatchObject(
       failing("no-passphrase", /no passphrase/),
@@ -305,13 +305,13 @@ describe("the passphrase", () => {
   });
 });
 
-describe("a file that is not what was written", () => {
+describe("a vault file that was changed", () => {
   const small = async (): Promise<Buffer> => {
     await vaultWith("right").set("A", new Secret("v"));
     return await readFile(file);
   };
 
-  test("fails cleanly for every single byte, is called damaged, and is never overwritten", async () => {
+  test("is reported as damaged for any changed byte, and is never overwritten", async () => {
     const good = await small();
     for (let at = 0; at < good.length; at += 1) {
       const bad = Buffer.from(good);
@@ -325,7 +325,7 @@ describe("a file that is not what was written", () => {
     expect((await readFile(file)).length).toBe(good.length);
   });
 
-  test("fails for every byte also when someone made the checksum fit", async () => {
+  test("is refused for any changed byte, also with a matching checksum", async () => {
     const good = await small();
     for (let at = 0; at < good.length - 32; at += 1) {
       const body = Buffer.from(good.subarray(0, -32));
@@ -338,7 +338,7 @@ describe("a file that is not what was written", () => {
     }
   });
 
-  test("is damaged when it is cut anywhere, empty, or something else", async () => {
+  test("is reported as damaged if it is truncated, empty, or another file", async () => {
     const good = await small();
     for (let length = 0; length < good.length; length += 1) {
       await writeFile(file, good.subarray(0, length));
@@ -354,7 +354,7 @@ describe("a file that is not what was written", () => {
     );
   });
 
-  test("of a newer version says so; one that asks for all memory is refused", async () => {
+  test("is refused if it has a newer version, or if its header demands too much memory", async () => {
     await small();
     const write = async (header: object): Promise<void> => {
       const body = Buffer.from(`${JSON.stringify(header)}\n${"x".repeat(100)}`);
@@ -385,7 +385,7 @@ describe("a disk that is full", () => {
         await handle.write(bytes.subarray(0, 10));
       },
     ],
-  ])("%s: the old content is there byte for byte, and nothing else", async (_, writeBytes) => {
+  ])("%s: the old vault stays byte for byte, without other files", async (_, writeBytes) => {
     await vaultWith("p").set("A", new Secret("value"));
     const before = await readFile(file);
     const vault = vaultWith("p", { write: { writeBytes } });
@@ -399,8 +399,8 @@ describe("a disk that is full", () => {
   });
 });
 
-describe("names", () => {
-  test("are listed without a passphrase, and only if they are those of this vault", async () => {
+describe("names of secrets", () => {
+  test("are listed without a passphrase, but only if the names file belongs to this vault", async () => {
     await vaultWith("p").set("A", new Secret("canary"));
     await vaultWith("p").set("B", new Secret("canary"));
     expect(await vaultWith(undefined).list()).toEqual(["A", "B"]);
