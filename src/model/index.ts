@@ -26,6 +26,7 @@ export {
   OWN_DATA,
   LIMIT_NAMES,
   limitRule,
+  looksLikeFile,
   MISSING_SCRIPT_HINT,
   pathGrant,
   needsWrite,

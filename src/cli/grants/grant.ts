@@ -15,6 +15,7 @@ import {
 import {
   type KnownServer,
   knownServer,
+  looksLikeFile,
   OWN_DATA,
   parseNetworkRule,
   programWords,
@@ -281,10 +282,6 @@ function needsFolder(
 /** The file and the line of its config. */
 function placeOf({ origin }: ServerConfig, io: Cli["io"]): string {
   return `${pathLabeller(io)(origin.file)}:${origin.line}`;
-}
-
-function looksLikeFile(path: string): boolean {
-  return /[^/.]\.[A-Za-z0-9]{1,8}$/.test(path);
 }
 
 function creation(path: string): string {

@@ -93,16 +93,17 @@ export async function noticePaths(cli: Cli, request: NoticeRequest): Promise<Not
     canAsk: mayAsk && !isOnce,
   });
   const needs = hidden.map((path): Need => {
-    const isNewFolder = path.isNew === true && known?.takesFolders === true;
-    return { path, isNewFolder, grant: grantable(isNewFolder ? { ...path, grant: path.path } : path) };
+    const isFolder = path.isNew === true && known?.takesFolders === true;
+    const isNewFolder = isFolder || path.isNewFolder === true;
+    return { path, isNewFolder, grant: grantable(isFolder ? { ...path, grant: path.path } : path) };
   });
   const canAsk = mayAsk && needs.length <= MAX_ASKED;
   const answers = canAsk ? await askAll(cli, name, needs, known) : needs.map((): Answer => "nothing");
   const granted = (wanted: Answer): string[] =>
     needs.flatMap(({ grant }, index) => (grant !== undefined && answers[index] === wanted ? [grant] : []));
   const isGranted = (_: Need, index: number): boolean => answers[index] !== "nothing";
-  for (const { path, isNewFolder } of needs.filter(isGranted))
-    if (isNewFolder) await mkdir(path.path, { recursive: true });
+  for (const { grant, isNewFolder } of needs.filter(isGranted))
+    if (isNewFolder && grant !== undefined) await mkdir(grant, { recursive: true });
   const left = needs.filter((_, index) => answers[index] === "nothing");
   const view = { name, known, how, isOnce, label: pathLabeller(cli.io) };
   const isOff = launch?.sandbox?.mode === "off";
@@ -169,9 +170,12 @@ async function askAll(
       answers.push("nothing");
       continue;
     }
+    const isOwn = grant === path;
     const what = isNewFolder
-      ? "Create the folder, and allow:"
-      : grant === path
+      ? isOwn
+        ? "Create the folder, and allow:"
+        : `Create the folder ${label(grant)}, and allow for all files in it:`
+      : isOwn
         ? "Allow:"
         : `Allow for all files in ${label(grant)}:`;
     const place = placeLabel(where);

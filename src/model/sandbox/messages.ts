@@ -63,6 +63,8 @@ export interface DeniedPath {
   readonly protectedAs?: string;
   /** The path to grant, if it is another one: the folder of a new file. */
   readonly grant?: string;
+  /** The folder to grant does not exist yet. */
+  readonly isNewFolder?: boolean;
   /** The path to grant is the folder of the workspace, or contains it: too wide to suggest. */
   readonly isWorkspace?: boolean;
   /** The path to configure in its place, because the folder that the server needs is too wide to grant. */
@@ -97,9 +99,11 @@ export function pathGrant(
 ): string | undefined {
   const grant = grantablePath(denied);
   if (grant === undefined) return undefined;
-  const { path, isNew = false, isReadOnly = false } = denied;
+  const { isReadOnly = false } = denied;
   const word = shellWord(grant);
-  const last = isNew && grant === path ? `; create ${path} first` : "";
+  const creation = creationOf(denied, grant);
+  const first = creation === undefined ? "" : `${creation} && `;
+  const last = creation === undefined ? "" : `; create ${grant} first`;
   const readsOnly = isOnlyRead(denied);
   const writes = needsWrite(denied);
   if (command === IN_PROGRAM || command === IN_DRIVER) {
@@ -110,8 +114,8 @@ export function pathGrant(
   }
   if (command !== undefined)
     return !writes
-      ? `${command} --read ${word} (or --write, if the server also writes it)${last}`
-      : `${command} --write ${word}${isReadOnly ? "" : " (or --read, if the server only reads it)"}${last}`;
+      ? `${first}${command} --read ${word} (or --write, if the server also writes it)`
+      : `${first}${command} --write ${word}${isReadOnly ? "" : " (or --read, if the server only reads it)"}`;
   const inYaml = word === grant ? grant : JSON.stringify(grant);
   if (readsOnly)
     return `--allow-read ${word}, or sandbox: { fs: { read: [${inYaml}] } } in the config of the server${last}.`;
@@ -131,9 +135,24 @@ export function pathGrantCommand(
   if (grant === undefined) return undefined;
   if (command === IN_PROGRAM || command === IN_DRIVER) return fieldInProgram(denied, grant);
   const access = needsWrite(denied) ? "write" : "read";
-  return command === undefined
-    ? `--allow-${access} ${shellWord(grant)}`
-    : `${command} --${access} ${shellWord(grant)}`;
+  if (command === undefined) return `--allow-${access} ${shellWord(grant)}`;
+  const creation = creationOf(denied, grant);
+  return `${creation === undefined ? "" : `${creation} && `}${command} --${access} ${shellWord(grant)}`;
+}
+
+/** The command that creates the path to grant; undefined if it exists. */
+function creationOf(
+  { path, isNew, isNewFolder }: Omit<DeniedPath, "where">,
+  grant: string,
+): string | undefined {
+  if (isNewFolder === true) return `mkdir -p ${shellWord(grant)}`;
+  if (isNew !== true || grant !== path) return undefined;
+  return `${looksLikeFile(path) ? "touch" : "mkdir -p"} ${shellWord(path)}`;
+}
+
+/** Whether a path that does not exist yet is meant as a file: its name has an ending. */
+export function looksLikeFile(path: string): boolean {
+  return /[^/.]\.[A-Za-z0-9]{1,8}$/.test(path);
 }
 
 function grantablePath(denied: Omit<DeniedPath, "where">): string | undefined {

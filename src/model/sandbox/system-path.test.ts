@@ -35,6 +35,6 @@ test("hints about a system path contain no command", () => {
 test("the hint for a file does not grant its parent folder if this is a system folder", () => {
   const denied = { path: "/srv/new.db", isNew: true, grant: "/srv" };
   expect(pathGrant(denied, "portolan grant s")).toBe(
-    "portolan grant s --write /srv/new.db (or --read, if the server only reads it); create /srv/new.db first",
+    "touch /srv/new.db && portolan grant s --write /srv/new.db (or --read, if the server only reads it)",
   );
 });

@@ -14,7 +14,7 @@ export interface NamedPath {
   readonly path: string;
   /** `args[1]`, `env.DATABASE`. */
   readonly where: string;
-  /** The path does not exist yet, but its folder does. */
+  /** The path does not exist yet. */
   readonly isNew?: true;
   /** The script that an interpreter should run. If it does not exist, its path is a mistake, and no grant helps. */
   readonly isScript?: true;
@@ -22,6 +22,8 @@ export interface NamedPath {
   readonly grant?: string;
   /** The path to configure in its place, because the folder that the server needs is too wide to grant. */
   readonly ownFile?: string;
+  /** The folder to grant does not exist yet either. */
+  readonly isNewFolder?: true;
   /** The folder to grant contains other files, so that a grant is only the explicit choice of a person. */
   readonly isShared?: true;
   /** The variable of the server that names the path, and the data file that the server can use without this variable. */
@@ -108,12 +110,15 @@ export function hiddenPaths(program: Named, place: Place, homedir: string): Hidd
       if (folder === sep || (!isPrivate(path) && folder !== dirname(path))) continue;
       // A new file among the user's files is meant to stay. A file in /tmp or in a folder such as ~/.cache is not.
       const isOfHome = homes.includes(folder);
+      const parent = dirname(path);
+      const grant = isScript || parent === sep || homes.includes(parent) ? undefined : parent;
       if (!isOfUser(path) || SHARED.includes(folder) || isShown(folder)) continue;
       named.set(path, {
         path,
         where,
         isNew: true,
-        ...(isOfHome || isScript ? {} : { grant: folder }),
+        ...(grant === undefined ? {} : { grant }),
+        ...(grant !== undefined && grant !== folder && ({ isNewFolder: true } as const)),
         ...flag,
       });
       close(isOfHome ? path : folder);

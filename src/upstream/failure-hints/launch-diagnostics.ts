@@ -313,7 +313,8 @@ export function createLaunchDiagnostics(
     const own = plan?.notGranted.find(({ path, isShared }) => path === named.path && isShared === true);
     if (own !== undefined) return { ...named, grant: own.grant, ownFile: own.ownFile, ownData: own.ownData };
     const around = plan?.notGranted.find(({ path }) => named.path.startsWith(`${path}/`));
-    if (around !== undefined) return { ...named, isNew: undefined, grant: around.path };
+    if (around !== undefined)
+      return { ...named, isNew: undefined, isNewFolder: undefined, grant: around.path };
     // A path that the config itself names is what the user wants.
     const isConfigured = plan?.notGranted.some(({ path }) => path === named.path) === true;
     const isWide = !isConfigured && isAroundWorkspace(named.grant ?? named.path);
