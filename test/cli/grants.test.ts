@@ -26,6 +26,29 @@ const FILES = (...args: string[]): string => publicServer("@modelcontextprotocol
 const MEMORY = publicServer("@modelcontextprotocol/server-memory");
 const ENTITY = 'entities:=[{"name":"box","entityType":"thing","observations":["kept"]}]';
 
+it("the printed command grants the missing folder of a data file", needs("bubblewrap"), async () => {
+  const { home, run } = setUp();
+  const data = join(home, "data/memory.jsonl");
+  await run("add", "memory", "--env", `MEMORY_FILE_PATH=${data}`, "--", ...MEMORY.split(" "));
+  const { out } = await run("validate");
+  expect(out).toContain(`mkdir -p ${home}/data && portolan grant memory --write ${home}/data`);
+  mkdirSync(join(home, "data"));
+  expect((await run("grant", "memory", "--write", `${home}/data`)).code).toBe(0);
+  expect((await run("call", "memory.create_entities", ENTITY)).code).toBe(0);
+});
+
+it("grant and revoke name the arguments of a server that uses only these folders", async () => {
+  const { home, notes, run } = setUp();
+  await run("add", "files", "--", ...FILES(notes).split(" "));
+  const granted = await run("grant", "files", "--write", join(home, "memory"), "--text");
+  expect(granted.err).toContain(
+    `uses only the folders in its arguments: add ${home}/memory to the arguments of files`,
+  );
+  expect((await run("grant", "files", "--write", notes, "--text")).err).not.toContain("arguments");
+  const revoked = await run("revoke", "files", "--write", notes, "--text");
+  expect(revoked.err).toContain(`${notes} is still in the arguments of files`);
+});
+
 describe("granting at a terminal", needs("a terminal", "bubblewrap"), () => {
   it("servers can write after the user says yes, and comments in the file stay", async () => {
     const { home, file, notes, text, run, shell } = setUp();
@@ -47,6 +70,19 @@ describe("granting at a terminal", needs("a terminal", "bubblewrap"), () => {
     expect([written.code, kept.code]).toEqual([0, 0]);
     expect(readFileSync(join(notes, "a.txt"), "utf8")).toBe("hello");
     expect(readFileSync(join(home, "memory/m.jsonl"), "utf8")).toContain("kept");
+  });
+
+  it("the missing folder of a data file is created and granted on request", async () => {
+    const { home, file, text, run, shell } = setUp();
+    writeFileSync(file, "servers: {}\n");
+    const data = join(home, "data/memory.jsonl");
+    const added = shell(`portolan add memory --env MEMORY_FILE_PATH=${data} -- ${MEMORY}`);
+    await added.shows("Create the folder ~/data, and allow for all files in it:");
+    added.press(KEYS.enter);
+    expect((await added.done).code).toBe(0);
+    expect(text()).toContain("write: [~/data]");
+    expect((await run("call", "memory.create_entities", ENTITY)).code).toBe(0);
+    expect(readFileSync(data, "utf8")).toContain("kept");
   });
 
   it("a folder that does not exist yet is created and granted on request", async () => {

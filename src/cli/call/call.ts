@@ -2,6 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
+import { shellWord } from "../../base/text/command-line.ts";
 import { type Diagnostic, invalidArguments, PortolanError } from "../../errors/index.ts";
 import { type CallToolResult, isObject, type JsonObject, type ToolDefinition } from "../../model/index.ts";
 import { deniedTargets, withoutDenialText } from "../../upstream/index.ts";
@@ -44,8 +45,10 @@ interface Given {
 }
 
 export async function call(cli: Cli, words: Words, options: CallOptions): Promise<number> {
+  const [first] = words.words;
+  const server = first === undefined ? "" : ` ${shellWord(first)}`;
   const missing = new PortolanError("USAGE", "No tool was given.", {
-    hint: "To see the tools: portolan list. To call one: portolan call <server>.<tool> key=value. For a URL, a quoted command or a config file: portolan call <target> <tool> key=value",
+    hint: `To see the tools: portolan list${server}. To call one: portolan call <server>.<tool> key=value. For a URL, a quoted command or a config file: portolan call <target> <tool> key=value`,
   });
   refuseLeadingOption(words);
   const target = await resolveName(words, cli, missing, { isTool: true });

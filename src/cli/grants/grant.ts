@@ -26,6 +26,7 @@ import type { Cli } from "../context.ts";
 import { networkOf } from "../options/sandbox.ts";
 import { takeOneWord, throwUsageErrors } from "../options/usage-error.ts";
 import { describeDiff } from "../output/text-diff.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { shellWord } from "../../base/text/command-line.ts";
 import { type AppliedChange, applyToGateways } from "../control/apply.ts";
@@ -122,6 +123,9 @@ export async function changeGrants(
     wanted[access].flatMap((path) => wideGrant({ alias, access, path, home, workspace, isDry }) ?? []),
   );
   report({ alias, verb, declared, changed, unchanged, before, after, isDry, applied, wide }, cli);
+  const own = argumentsNote(cli, verb, declared.server, [...wanted.read, ...wanted.write]);
+  if (own !== undefined && changed.length > 0)
+    cli.output.note(`${cli.output.noteColors.cyan("note")} ${own}`);
   const { elsewhere } = declared;
   if (elsewhere !== undefined) cli.output.note(cli.output.noteColors.yellow(elsewhere));
   return applied?.code ?? 0;
@@ -167,7 +171,7 @@ function report(
     grants.map((grant) => grant.replace(/ \.$/, ` ${label(dirname(file))}`)).join(", ");
   if (leftOut.length > 0)
     output.note(
-      `${output.noteColors.yellow("warning")} ${leftOut.join(", ")}: not copied to ${label(file)}, because their config contains secrets in plain text. To import them: portolan import --write --secrets vault`,
+      `${output.noteColors.yellow("warning")} ${leftOut.join(", ")}: not copied to ${label(file)}, because ${leftOut.length === 1 ? "its config contains" : "their configs contain"} secrets in plain text. To import ${leftOut.length === 1 ? "it" : "them"}: portolan import --write --secrets vault`,
     );
   if (copiedFrom !== undefined)
     output.print(
@@ -277,6 +281,28 @@ function needsFolder(
       ? ""
       : `. To give it a folder of its own, remove ${dataVariable} from the server at ${placeOf(server, io)}, and run: ${command} --data ${shellWord(join(home, basename(name)))}`;
   return `--write ${path} is not enough: ${basename(name)} writes other files beside its data file, such as a copy that replaces it. Grant the folder: ${isMissing ? `mkdir -p ${shellWord(folder)} && ` : ""}${command} --write ${shellWord(folder)}${own}`;
+}
+
+/** About a server that uses only the folders in its arguments, whatever its sandbox grants. */
+function argumentsNote(
+  { io }: Pick<Cli, "io">,
+  verb: Verb,
+  server: ServerConfig,
+  paths: readonly string[],
+): string | undefined {
+  const words = programWords(server);
+  const known = knownServer(words);
+  if (known?.takesFolders !== true) return undefined;
+  const { home } = computerOf(io, io.cwd);
+  const folders = words.map((word) => absolutePath(word, dirname(server.origin.file), home));
+  const isNamed = (path: string): boolean => folders.some((folder) => `${path}/`.startsWith(`${folder}/`));
+  const found = paths.filter((path) => isNamed(path) === (verb === "revoke"));
+  if (found.length === 0) return undefined;
+  const list = found.map((path) => shellWord(path)).join(", ");
+  const place = `the arguments of ${plainLine(server.alias, 60)} (${placeOf(server, io)})`;
+  return verb === "grant"
+    ? `${basename(known.package)} uses only the folders in its arguments: add ${list} to ${place}, too.`
+    : `${list} is still in ${place}: remove it there, too.`;
 }
 
 /** The file and the line of its config. */

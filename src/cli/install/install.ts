@@ -216,7 +216,7 @@ function textOf({ report, none, error }: Line, update: boolean): string {
     case "there":
       return kind === "docker" && update
         ? `${source} is installed; to update the image: docker pull ${source}`
-        : `${source} is installed`;
+        : `${source} is ${update ? "up to date" : "installed"}`;
     case "installed":
       return `${source} was installed`;
     case "mended":

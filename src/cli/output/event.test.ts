@@ -123,15 +123,15 @@ function serve(troubleOnly: boolean) {
 
 test("a gateway reports relaxed sandboxes at its start, and each denial once", () => {
   const { notes, events } = serve(false);
-  for (const event of [relaxed("a", "config"), relaxed("b", "PORTOLAN_SANDBOX"), relaxed("a", "config")])
-    events.record(event);
+  const a = relaxed("a", "config", ["limits"]);
+  const enforced = relaxed("c", "config");
+  for (const event of [a, relaxed("b", "PORTOLAN_SANDBOX"), a, enforced]) events.record(event);
   events.begin([]);
   expect(notes).toEqual([
     "PORTOLAN_SANDBOX is warn, so these servers start even if sandbox rules cannot be enforced: b.",
-    "2026-01-02 03:04:05 a sandbox relaxed to warn (config)",
+    "2026-01-02 03:04:05 a sandbox relaxed to warn (config); not enforced: limits",
   ]);
-  for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), relaxed("a", "config")])
-    events.record(event);
+  for (const event of [denied("x.com"), denied("x.com"), denied("y.com"), a]) events.record(event);
   expect(notes.slice(2).map((line) => line.slice(20))).toEqual([
     "a sandbox denied x.com:443 not on its list",
     "a sandbox denied y.com:443 not on its list",
@@ -140,7 +140,7 @@ test("a gateway reports relaxed sandboxes at its start, and each denial once", (
 
 test("on stdio, a gateway reports denials, but not relaxed sandboxes", () => {
   const { notes, events } = serve(true);
-  events.record(relaxed("a", "config"));
+  events.record(relaxed("a", "config", ["limits"]));
   events.begin([]);
   events.record(denied("x.com"));
   expect(notes).toEqual(["2026-01-02 03:04:05 a sandbox denied x.com:443 not on its list"]);

@@ -89,7 +89,7 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   const { output } = cli;
   const settings = await readPackageSettings(cli);
   const { targets, ofNpm } = await findTargets(cli, settings, names);
-  const isNpmOnly = names.length > 0 && targets.length === 0 && ofNpm.length > 0;
+  const isNpmOnly = targets.length === 0 && ofNpm.length > 0;
   if (isNpmOnly && raw.check !== true) return updateNpm(cli, ofNpm, raw);
   const outcomes: Outcome[] = [];
   for (const target of targets) {
@@ -107,12 +107,12 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   if (output.form === "json")
     output.json({ servers: [...outcomes, ...checked.map(toJson)], ...applied?.fields });
   else if (outcomes.length + checked.length === 0)
-    output.print("No server in portolan.yaml has the field package.");
+    output.print("No server in portolan.yaml comes from a package, so there is nothing to update.");
   else for (const line of [...outcomes.map(describe), ...checked.map(describeNpmUpdate)]) output.print(line);
   if (ofNpm.length > 0 && raw.check !== true) {
     const list = ofNpm.map(({ alias }) => plainLine(alias, 60));
     output.note(
-      `This command does not update the npm packages of these servers: ${list.join(", ")}. To update them within their version ranges: portolan install --update ${list.join(" ")}`,
+      `The npm packages of these servers were not updated: ${list.join(", ")}. To update them within their version ranges: portolan update ${list.join(" ")}`,
     );
   }
   if (output.form !== "json") applied?.print();
@@ -161,7 +161,7 @@ interface Found {
   readonly ofNpm: readonly ServerConfig[];
 }
 
-/** Servers that were named, and run packages of npm: the same as `portolan install --update`. */
+/** If all servers run packages of npm: the same as `portolan install --update`. */
 async function updateNpm(cli: Cli, servers: readonly ServerConfig[], raw: RawUpdateOptions): Promise<number> {
   const words = servers.map(({ alias }) => alias);
   if (raw.dryRun === true)

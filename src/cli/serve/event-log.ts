@@ -88,6 +88,9 @@ export function createServeEvents(
       case "mcp.server_restarted":
         return down.delete(event.server) || event.reason !== undefined;
       case "mcp.sandbox_relaxed":
+        // In the mode warn, a sandbox whose rules are all enforced is as good as any other.
+        if (event.mode === "warn" && event.missing.length === 0 && event.by !== SANDBOX_VARIABLE)
+          return false;
         return once(seen, `${event.server} ${event.mode}`);
       case "mcp.sandbox_denied":
         return isNewHost(event);
