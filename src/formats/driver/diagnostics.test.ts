@@ -262,12 +262,7 @@ describe("refused drivers", () => {
     ["the removed key mcp_tools", with_("mcp_tools: {}"), "mcp_tools is not allowed here", "tool_name"],
     ["the removed key server_ref", with_("server_ref: a"), "server_ref is not allowed here", "server:"],
     ["the removed key prompts_ref", with_("prompts_ref: a"), "prompts_ref is not allowed here", "prompts:"],
-    [
-      "the removed key mcp_tool_name",
-      with_("mcp_tool_name: a"),
-      "mcp_tool_name is not allowed here",
-      "metadata",
-    ],
+    ["the removed mcp_tool_name", with_("mcp_tool_name: a"), "mcp_tool_name is not allowed here", "metadata"],
     [
       "a secret in the host of an address",
       server("kind: remote, url: 'https://${secrets.A}/mcp'", "http"),
