@@ -116,11 +116,13 @@ function reportSyntax(
   const found: YAMLError[] = [...document.errors, ...document.warnings];
   found.sort((a, b) => a.pos[0] - b.pos[0]);
   const lines = new Set<number>();
+  let covered = 0;
   for (const error of found) {
-    const { line, column, message, hint } = explainSyntax(error, source, locate);
+    const { line, column, message, hint, through = line } = explainSyntax(error, source, locate);
     // A second one in a line follows from the first.
-    if (lines.has(line) || lines.size === MAX_SYNTAX_ERRORS) continue;
+    if (lines.has(line) || line <= covered || lines.size === MAX_SYNTAX_ERRORS) continue;
     lines.add(line);
+    covered = Math.max(covered, through);
     diagnostics.add({ line, column, path: [] }, message, hint);
   }
 }

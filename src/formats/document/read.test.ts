@@ -95,6 +95,11 @@ describe("YAML", () => {
       "4:4 not valid YAML: line 4 is indented more than line 2, so that it continues the value of line 2",
     ],
     [
+      "a key without a colon",
+      "one:\n  files\n    command: node\n",
+      "2:8 not valid YAML: a colon is missing after files: line 3 is indented like the value of a key",
+    ],
+    [
       "a line that is indented less",
       "one:\n    command: node\n   args: [a]\n",
       "3:4 not valid YAML: all mapping items must start at the same column",
@@ -108,6 +113,11 @@ describe("YAML", () => {
     const { diagnostics } = readYaml(text, "f.yaml");
     expect(diagnostics.map(short)).toContain(expected);
     expect(diagnostics[0]).toMatchObject({ code: "FILE_INVALID", severity: "error", file: "f.yaml" });
+  });
+
+  test("reports one error for a block that a missing colon makes invalid, and the errors after it", () => {
+    const text = "one:\n  files\n    command: node\n    args: [a]\n    env:\n      A: b\ntwo: a: b\n";
+    expect(readYaml(text, "f").diagnostics.map(({ line }) => line)).toEqual([2, 7]);
   });
 
   test.each([

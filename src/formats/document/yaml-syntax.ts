@@ -9,12 +9,17 @@ export interface SyntaxProblem {
   readonly column: number;
   readonly message: string;
   readonly hint: string | undefined;
+  /** The last line whose errors follow from this one. */
+  readonly through?: number;
 }
 
 const SAME_COLUMN = "Keys of one object, and entries of one list, start in the same column.";
 const QUOTES = "Put a value that contains a colon and a space into quotes.";
 /** A line that begins with a key, such as `args: [a]` or `- name: x`. */
 const KEY_LINE = /^(?:- +)?(?:[\w./@-]+|"[^"]*"|'[^']*')\s*:(?:\s|$)/;
+
+/** A line with one word, such as `files`, which was probably meant as a key. */
+const BARE_WORD = /^\s*([\w./@-]+)\s*$/;
 
 export function explainSyntax(
   { pos, code, message }: Pick<YAMLError, "pos" | "code" | "message">,
@@ -32,12 +37,22 @@ export function explainSyntax(
   const lines = source.split(/\r?\n/);
   const isImplicitKey = code === "BLOCK_AS_IMPLICIT_KEY" || code === "MULTILINE_IMPLICIT_KEY";
   const deeper = isImplicitKey ? deeperLineAfter(lines, place) : undefined;
+  const [, word] = BARE_WORD.exec(lines[place.line - 1] ?? "") ?? [];
+  if (deeper !== undefined && word !== undefined)
+    return {
+      line: place.line,
+      column: indentOf(lines[place.line - 1]) + word.length + 1,
+      message: `not valid YAML: a colon is missing after ${word}: line ${deeper} is indented like the value of a key`,
+      hint: `Write ${word}: in line ${place.line}.`,
+      through: endOfBlock(lines, deeper),
+    };
   if (deeper !== undefined)
     return {
       line: deeper,
       column: indentOf(lines[deeper - 1]) + 1,
       message: `not valid YAML: line ${deeper} is indented more than line ${place.line}, so that it continues the value of line ${place.line}`,
       hint: SAME_COLUMN,
+      through: endOfBlock(lines, deeper),
     };
   // The parser's column of a wrongly indented line is its beginning.
   const start = place.column === 1 ? { ...place, column: indentOf(lines[place.line - 1]) + 1 } : place;
@@ -67,6 +82,15 @@ function deeperLineAfter(
   const text = lines[next];
   if (text === undefined || !KEY_LINE.test(text.trimStart())) return undefined;
   return indentOf(text) > indentOf(here) ? next + 1 : undefined;
+}
+
+/** The last line of the block that begins in this line. */
+function endOfBlock(lines: readonly string[], first: number): number {
+  const indent = indentOf(lines[first - 1]);
+  const after = lines.findIndex(
+    (text, index) => index >= first && text.trim() !== "" && indentOf(text) < indent,
+  );
+  return after < 0 ? lines.length : after;
 }
 
 function indentOf(line = ""): number {
