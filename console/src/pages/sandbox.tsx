@@ -54,6 +54,9 @@ function targetOf(event: Denied[number]): string {
 function PlanCard({ plan, denied }: { readonly plan: LaunchPlan; readonly denied: Denied }): JSX.Element {
   const { server, sandbox, program, args, env, notGranted } = plan;
   const { policy, mode, backend, by, missing } = sandbox;
+  /** Scripts that do not exist: no grant helps. */
+  const scripts = notGranted.filter(({ isNew, isScript }) => isNew === true && isScript === true);
+  const hidden = notGranted.filter((path) => !scripts.includes(path));
   const paths = (access: string): string[] =>
     policy.mounts
       .filter((mount) => mount.access === access && GRANTED.has(mount.reason))
@@ -97,15 +100,19 @@ function PlanCard({ plan, denied }: { readonly plan: LaunchPlan; readonly denied
           {missing.map(({ rule, problem }) => `${rule} (${problem})`).join(", ")}
         </p>
       )}
-      {notGranted.length > 0 && (
+      {scripts.length > 0 && <p class="message warn">There is no file {listOf(scripts)}.</p>}
+      {hidden.length > 0 && (
         <p class="message warn">
-          Named in the command or config, but hidden by the sandbox:{" "}
-          {notGranted.map(({ path }) => path).join(", ")}
+          Named in the command or config, but hidden by the sandbox: {listOf(hidden)}
         </p>
       )}
       <Command text={`portolan why --plan ${server}`} />
     </section>
   );
+}
+
+function listOf(paths: readonly { readonly path: string }[]): string {
+  return paths.map(({ path }) => path).join(", ");
 }
 
 function Names({ names }: { readonly names: readonly string[] }): JSX.Element {
