@@ -148,6 +148,9 @@ describe("portolan install", () => {
     expect(states(await run("update", "a"))).toEqual(["updated"]);
     const current = await run("update", "--check", "--text");
     expect(current).toMatchObject({ code: 0, out: `a is up to date.\n  ${excluded}\n` });
+    expect((await run("update", "--text")).out).toMatch(/^a +checked@1\.1\.0 is up to date\n/);
+    publish("checked", "1.2.0");
+    expect(states(await run("update"))).toEqual(["updated"]);
     const failed = await offline("update", "--check");
     expect(failed.code).toBe(3);
     expect(JSON.parse(failed.out)).toMatchObject({
