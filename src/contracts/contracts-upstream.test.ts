@@ -237,6 +237,60 @@ test("a cancelled call does not wait for a starting server", async () => {
   expect(result).toMatchObject({ error: { code: "cancelled" } });
 });
 
+describe("a cancelled call of the MCP tool", () => {
+  const cancelled = (contracts: Upstream, signal: AbortSignal): Promise<unknown> =>
+    contracts
+      .request({ method: "tools/call", params: { name: "fs-read", arguments: { path: "a" } }, signal })
+      .catch((error: unknown) => error);
+  const never = new Promise<never>(() => {});
+
+  test("rejects before anybody is asked, and before the server gets it", async () => {
+    const { upstream, calls } = await healthy();
+    let asked = 0;
+    const approve = async (): Promise<boolean> => (asked += 1) > 0;
+    const { contracts } = await open([driver()], async () => upstream, {
+      contracts: [contract({ approval: "always" })],
+      approve,
+    });
+    expect(await cancelled(contracts, AbortSignal.abort())).toMatchObject({
+      ...{ code: "CANCELLED", message: "contracts: the call of fs-read was cancelled" },
+      ...{ data: { neverRan: true }, hint: "The call was not sent to the server." },
+    });
+    expect([asked, calls]).toEqual([0, []]);
+  });
+
+  test("rejects while a person is asked, although the question stays open", async () => {
+    const { upstream, calls } = await healthy();
+    const leaving = new AbortController();
+    const approve = (): Promise<never> => {
+      queueMicrotask(() => leaving.abort());
+      return never;
+    };
+    const { contracts } = await open([driver()], async () => upstream, {
+      contracts: [contract({ approval: "always" })],
+      approve,
+    });
+    expect(await cancelled(contracts, leaving.signal)).toMatchObject({
+      ...{ code: "CANCELLED", data: { neverRan: true } },
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test("rejects while the tool of the driver runs, and does not claim that it never ran", async () => {
+    const leaving = new AbortController();
+    const { upstream } = await healthy({
+      call: () => {
+        leaving.abort();
+        return never;
+      },
+    });
+    const { contracts } = await open([driver()], async () => upstream);
+    const error = await cancelled(contracts, leaving.signal);
+    expect(error).toMatchObject({ code: "CANCELLED", data: {} });
+    expect(error).not.toHaveProperty("data.neverRan");
+  });
+});
+
 test("verifies a server again after its tools change: refuses it, and accepts it again", async () => {
   const server: FakeServer = { tools: [tool()], call: () => text("x") };
   const { upstream, changed } = await serve(server);

@@ -1,14 +1,8 @@
 // Converts contracts and their results to MCP tools and tool results.
 
-import type {
-  CallToolResult,
-  Contract,
-  DriverError,
-  DriverResult,
-  JsonObject,
-  ToolDefinition,
-} from "../../model/index.ts";
+import type { CallToolResult, Contract, DriverError, JsonObject, ToolDefinition } from "../../model/index.ts";
 import { typesOf } from "../../schema/index.ts";
+import type { Dispatched } from "../dispatch/contract-call.ts";
 import { DRIVER_META } from "./call-context.ts";
 import type { PreparedContract } from "./prepared-contract.ts";
 
@@ -38,7 +32,7 @@ function annotationsOf({ name, mutates, idempotent, requires }: Contract): JsonO
   };
 }
 
-export function toCallResult(result: DriverResult<unknown>, driver: string | undefined): CallToolResult {
+export function toCallResult({ result, driver }: Dispatched): CallToolResult {
   const meta = driver === undefined ? {} : { [DRIVER_META]: driver };
   if (!result.ok) return toErrorResult(result.error, meta);
   const { value } = result;

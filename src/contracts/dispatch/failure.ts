@@ -38,9 +38,15 @@ export function toFailure(thrown: unknown): Failure {
 }
 
 /** The result of a call that failed: by default, of one that could not be made at all. */
-export function failedCall(thrown: unknown, started = performance.now(), driver?: string): Dispatched {
+export function failedCall(
+  thrown: unknown,
+  started = performance.now(),
+  driver?: string,
+  neverRan = true,
+): Dispatched {
   const { error } = toFailure(thrown);
-  return { result: { ok: false, error, ms: performance.now() - started }, driver };
+  const result = { ok: false as const, error, ms: performance.now() - started };
+  return neverRan ? { result, driver, neverRan } : { result, driver };
 }
 
 const BEFORE_SENDING: ReadonlySet<string> = new Set([
