@@ -14,9 +14,9 @@ import {
   tool,
 } from "../../test/helpers/contracts.ts";
 import { stdioCommand } from "../../test/fixtures/processes.mjs";
-import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import { type Diagnostic, ERROR_CODES, MAY_HAVE_RUN, PortolanError } from "../errors/index.ts";
 import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../model/index.ts";
-import { openUpstream, type Upstream } from "../upstream/index.ts";
+import { type Caller, openUpstream, type Upstream } from "../upstream/index.ts";
 import { CONTEXT_META } from "./contract/call-context.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 
@@ -144,6 +144,46 @@ describe("the MCP tool of a contract", () => {
 });
 
 describe("registration of drivers (D5)", () => {
+  test("tells the error code of the library, its hint, and whether the call ran", async () => {
+    const errorOf = async (fails: () => JsonObject, one: Partial<Contract>, caller?: Caller) => {
+      const { upstream } = await healthy({ call: fails });
+      const failing = Object.create(upstream, {
+        request: {
+          value: (made: Parameters<Upstream["request"]>[0]) =>
+            made.method === "tools/call"
+              ? new Promise((resolve) => resolve(fails()))
+              : upstream.request(made),
+        },
+        on: { value: upstream.on.bind(upstream) },
+        describe: { value: upstream.describe.bind(upstream) },
+      }) as Upstream;
+      const { contracts } = await open([driver()], async () => failing, { contracts: [contract(one)] });
+      const params = { name: "fs-read", arguments: { path: "a" } };
+      const { _meta } = await contracts.request({ method: "tools/call", params, caller });
+      return (_meta as JsonObject)["portolan/error"] as JsonObject;
+    };
+    const crash = (): never => {
+      throw new PortolanError("SERVER_CRASHED", "exited with code 7", { stderr: "out of cheese" });
+    };
+    const refused = await errorOf(() => text("x"), { approval: "always" });
+    expect(refused).toMatchObject({ code: "unauthorised", errorCode: "FORBIDDEN", neverRan: true });
+    expect(refused.hint).toBe("The call was not made; the message gives the reason.");
+    const crashed = await errorOf(crash, {});
+    expect(crashed).toMatchObject({
+      errorCode: "SERVER_CRASHED",
+      hint: MAY_HAVE_RUN,
+      stderr: "out of cheese",
+    });
+    expect(crashed.neverRan).toBeUndefined();
+    const client = { clientInfo: { name: "c", version: "1" }, capabilities: {} };
+    expect((await errorOf(crash, {}, client)).stderr).toBeUndefined();
+    expect(await errorOf(() => text("full", { isError: true }), {})).toMatchObject({
+      ...{ code: "upstream_error", errorCode: "TOOL_FAILED", hint: ERROR_CODES.TOOL_FAILED.hint },
+    });
+    const wrong = await errorOf(() => text("x"), { outputs: object({ n: TEXT }) });
+    expect(wrong).toMatchObject({ code: "output_parse_failed", errorCode: "OUTPUT_INVALID" });
+  });
+
   test("refuses a driver that does not match its contract, and the other drivers still serve", async () => {
     const { upstream } = await healthy();
     const bad = driver({ id: "bad", implements: [binding({ toolName: "reed_file" })] });

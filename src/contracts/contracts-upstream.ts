@@ -248,7 +248,7 @@ class ContractsUpstream implements Contracts {
     // As with any other tool, a cancelled call has no result.
     if (!result.ok && signal?.aborted === true)
       throw cancelledRequest(this.name, call, signal.reason, { neverRan });
-    return toCallResult(dispatched);
+    return toCallResult(dispatched, { forClient: caller !== undefined });
   }
 
   /** Cached by the object, which is the same for most calls. */
