@@ -19,6 +19,7 @@ import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../
 import { type Caller, openUpstream, type Upstream } from "../upstream/index.ts";
 import { CONTEXT_META } from "./contract/call-context.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
+import { defineDriver } from "./define/define.ts";
 
 interface Opened {
   contracts: Contracts;
@@ -251,6 +252,25 @@ describe("registration of drivers (D5)", () => {
     expect(await names(contracts)).toEqual([]);
     expect(news).toEqual(["toolsChanged", "toolsChanged"]);
   });
+});
+
+test("register() returns the diagnostics of a driver, does not report them too, and names no file for code", async () => {
+  const { upstream } = await healthy();
+  const { contracts, diagnostics } = await open([], async () => upstream);
+  const inCode = defineDriver({
+    ...{ kind: "mcp", id: "code-mcp", name: "C", description: "C.", transport: "stdio" },
+    server: { kind: "binary", path: "files" },
+    implements: [{ tool: "fs-read", metadata: { mcp: { toolName: "read" } } }],
+  });
+  const found = await contracts.register(inCode);
+  expect(found).toMatchObject([
+    { severity: "error", message: expect.stringContaining('the server has no tool "read"') as string },
+  ]);
+  expect(found[0]).not.toHaveProperty("file");
+  expect(found[0]).not.toHaveProperty("line");
+  expect(diagnostics).toEqual([]);
+  const ofFile = await contracts.register(driver({ implements: [binding({ toolName: "read" })] }));
+  expect(ofFile).toMatchObject([{ file: "drivers/one/DRIVER.md", line: 20 }]);
 });
 
 test("a driver replaces its earlier version, and a breaking change needs a new major version (D26)", async () => {
