@@ -28,7 +28,13 @@ import {
   type ResourceTemplateDefinition,
   type ToolDefinition,
 } from "../model/index.ts";
-import { type Call, listAll, type Upstream, type UpstreamStats } from "../upstream/index.ts";
+import {
+  type Call,
+  cancelledRequest,
+  listAll,
+  type Upstream,
+  type UpstreamStats,
+} from "../upstream/index.ts";
 import { toAgentTool, CheckedTool } from "./tools.ts";
 import { fromGateway } from "./gateway-errors.ts";
 import { ListCache, type LoadOptions } from "./list-cache.ts";
@@ -145,6 +151,7 @@ export class Connection implements McpConnection {
     if (!isObject(input)) return Promise.reject(this.#noObject(name, input));
     const wrong = requestOptionsError(options);
     if (wrong !== undefined) return Promise.reject(wrong.at({ tool: name }));
+    if (options.signal?.aborted === true) return Promise.reject(this.#cancelledBefore(name, options));
     // An expired definition is still used if it accepts the input.
     const tool = this.#tools.last?.get(name);
     return tool?.loaded === true && tool.accepts(input)
@@ -278,11 +285,16 @@ export class Connection implements McpConnection {
   }
 
   async #checkAndCall(name: string, input: JsonObject, options: RequestOptions): Promise<ToolResult> {
-    let tool = this.#tools.last?.get(name) ?? (await this.#findTool(name, options));
+    const find = (): Promise<CheckedTool> =>
+      this.#findTool(name, options).catch((error: unknown) => {
+        const isCancelled = isPortolanError(error) && error.code === "CANCELLED";
+        throw isCancelled && options.signal?.aborted === true ? this.#cancelledBefore(name, options) : error;
+      });
+    let tool = this.#tools.last?.get(name) ?? (await find());
     await tool.load();
     if (this.#tools.fresh === undefined && !tool.accepts(input)) {
       // The definition may be out of date, so it is fetched again before the input is refused.
-      tool = await this.#findTool(name, options).catch((error: unknown) => {
+      tool = await find().catch((error: unknown) => {
         throw isPortolanError(error) ? error.at({ server: this.#serverOf(name), tool: name }) : error;
       });
       await tool.load();
@@ -315,6 +327,12 @@ export class Connection implements McpConnection {
     throw unknownTool({ server, name, known: tools.keys(), reason: this.#options.reasonOf?.(name) });
   }
 
+  /** The error of a call that its program cancelled before it was sent. */
+  #cancelledBefore(tool: string, { signal }: RequestOptions): PortolanError {
+    const call = { method: "tools/call", params: { name: tool } };
+    return cancelledRequest(this.#serverOf(tool), call, signal?.reason, { neverRan: true }).at({ tool });
+  }
+
   #serverOf(tool: string): string {
     return this.#options.serverOf?.(tool) ?? this.#upstream.name;
   }
@@ -345,6 +363,9 @@ export class Connection implements McpConnection {
   }
 
   #request(call: Call, from: Pick<Upstream, "request"> = this.#upstream): Promise<JsonObject> {
+    const { signal } = call;
+    if (signal?.aborted === true)
+      return Promise.reject(cancelledRequest(this.#upstream.name, call, signal.reason, { neverRan: true }));
     return this.#fromGateway(from.request(call));
   }
 

@@ -1,7 +1,14 @@
-// Errors of a Portolan gateway: the code, hint and server that it sends in the data of a JSON-RPC error.
+// Errors that Portolan itself made for a call: a gateway sends their code, hint and server in the data of a JSON-RPC error. A failed
+// contract call has them in `_meta` of its result.
 
-import { ERROR_CODES, type ErrorCode, isPortolanError, PortolanError } from "../errors/index.ts";
-import { isObject } from "../model/index.ts";
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  type ErrorPlace,
+  isPortolanError,
+  PortolanError,
+} from "../errors/index.ts";
+import { type CallToolResult, isObject } from "../model/index.ts";
 
 /**
  * The error with the code of the gateway. Only the outermost layer may use it: to restarts, repeats and health checks of this
@@ -23,6 +30,28 @@ export function fromGateway(thrown: unknown, { keepsServer = false } = {}): unkn
       ...(typeof retryAfterMs === "number" ? { retryAfterMs } : {}),
     },
     cause: thrown,
+  });
+}
+
+/** The error for an error result: the tool itself failed, unless `_meta` tells why Portolan failed to call it. */
+export function fromErrorResult(
+  result: CallToolResult,
+  text: string,
+  place: Pick<ErrorPlace, "server" | "tool">,
+): PortolanError {
+  const details = isObject(result._meta) ? result._meta["portolan/error"] : undefined;
+  if (!isObject(details) || !isErrorCode(details.errorCode))
+    return new PortolanError("TOOL_FAILED", text, { ...place, data: { result } });
+  const { errorCode, message, hint, stderr, neverRan, retryAfterMs } = details;
+  return new PortolanError(errorCode, typeof message === "string" ? message : text, {
+    ...place,
+    hint: typeof hint === "string" ? hint : undefined,
+    stderr: typeof stderr === "string" ? stderr : undefined,
+    data: {
+      result,
+      ...(neverRan === true ? { neverRan } : {}),
+      ...(typeof retryAfterMs === "number" ? { retryAfterMs } : {}),
+    },
   });
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../model/index.ts";
 import { createValidator, describeField, toZodView, type SchemaValidator } from "../schema/index.ts";
 import type * as Zod from "zod";
+import { fromErrorResult } from "./gateway-errors.ts";
 import type { RequestOptions, Tool, ToolCallOptions, ToolResult } from "./types.ts";
 
 /** A tool definition with validators for its input and its output. */
@@ -152,8 +153,7 @@ export function toAgentTool({ name, definition, server, zod, report, call }: Age
       return call(definition.name, given, toRequestOptions(options, details)).then((result) => {
         if (result.isError !== true) return result.text;
         const message = result.text || `${definition.name} reported an error without a message`;
-        const place = { server: server(), tool: definition.name };
-        throw new PortolanError("TOOL_FAILED", message, { ...place, data: { result } });
+        throw fromErrorResult(result, message, { server: server(), tool: definition.name });
       });
     },
   };

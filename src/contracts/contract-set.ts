@@ -82,6 +82,7 @@ export class ContractSet {
   readonly #store: AuthStore;
   readonly #routes: RouteCache;
   readonly #changed: () => void;
+  readonly #report: Report;
   readonly #parts: DispatchParts;
   readonly #verifications = new BackgroundTasks();
   /** The contracts of the options, and the ones that were added since. */
@@ -100,6 +101,7 @@ export class ContractSet {
     const { secrets, auth, acquire, root, bumps } = options;
     this.#contracts = [...options.contracts];
     const report: Report = options.report ?? (() => {});
+    this.#report = report;
     this.grants = secrets;
     this.#store = createAuthStore(auth?.file);
     this.auth = new AuthMachine(this.#store, auth ?? {}, (transition) => {
@@ -158,17 +160,27 @@ export class ContractSet {
     return this.#verifications.settled(ms);
   }
 
-  /** Registers a driver, or replaces its earlier version. Returns all diagnostics about it. */
+  /** Registers a driver, or replaces its earlier version. Returns all diagnostics about it, which are not reported then. */
   async register(driver: Driver, hooks: DriverHooks = {}): Promise<readonly Diagnostic[]> {
-    const { registered, verification } = this.#add(driver, hooks);
+    let found: Diagnostic[] | undefined = [];
+    const report: Report = (diagnostic) =>
+      found === undefined ? this.#report(diagnostic) : void found.push(diagnostic);
+    const { diagnostics } = await this.#register(driver, hooks, report);
+    for (const one of found) if (!diagnostics.includes(one)) this.#report(one);
+    found = undefined;
+    return diagnostics;
+  }
+
+  async #register(driver: Driver, hooks: DriverHooks, report?: Report): Promise<RegisteredDriver> {
+    const { registered, verification } = this.#add(driver, hooks, report);
     this.registry.releaseUnneeded();
     await verification;
-    return registered.diagnostics;
+    return registered;
   }
 
   /** A contract of the workspace is never replaced. */
   async addContract(contract: Contract): Promise<readonly Diagnostic[]> {
-    const { id, version, origin } = contract;
+    const { id, version } = contract;
     const own = this.options.contracts.find((one) => one.id === id);
     if (own !== undefined) {
       const message = `the contract ${id} was not added: ${own.origin.file} has a contract with the same id`;
@@ -177,7 +189,6 @@ export class ContractSet {
           code: "NAME_AMBIGUOUS",
           severity: "error",
           message,
-          file: origin.file,
           hint: "Give one of the contracts another id.",
         },
       ];
@@ -196,14 +207,18 @@ export class ContractSet {
         ({ status, driver }) =>
           status === "refused" && driver.implements.some(({ tool }) => idIn(tool) === id),
       );
-    await Promise.all(waiting.map(({ driver, hooks }) => this.register(driver, hooks)));
+    await Promise.all(waiting.map(({ driver, hooks }) => this.#register(driver, hooks)));
     return [];
   }
 
   /** A driver without a predecessor can be called at once; a call that comes before its verification waits for it. */
-  #add(driver: Driver, hooks: DriverHooks): { registered: RegisteredDriver; verification: Promise<void> } {
+  #add(
+    driver: Driver,
+    hooks: DriverHooks,
+    report: Report = this.#report,
+  ): { registered: RegisteredDriver; verification: Promise<void> } {
     const isEager = this.options.probe !== "lazy";
-    const registered = this.registry.add(driver, hooks, isEager);
+    const registered = this.registry.add(driver, hooks, isEager, report);
     const verification = isEager ? this.#verifyFirst(registered) : Promise.resolve();
     this.#verifications.add(verification);
     return { registered, verification };

@@ -14,11 +14,12 @@ import {
   tool,
 } from "../../test/helpers/contracts.ts";
 import { stdioCommand } from "../../test/fixtures/processes.mjs";
-import { type Diagnostic, PortolanError } from "../errors/index.ts";
+import { type Diagnostic, ERROR_CODES, MAY_HAVE_RUN, PortolanError } from "../errors/index.ts";
 import { type Contract, DEFAULT_LIMITS, type Driver, type JsonObject } from "../model/index.ts";
-import { openUpstream, type Upstream } from "../upstream/index.ts";
+import { type Caller, openUpstream, type Upstream } from "../upstream/index.ts";
 import { CONTEXT_META } from "./contract/call-context.ts";
 import { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
+import { defineDriver } from "./define/define.ts";
 
 interface Opened {
   contracts: Contracts;
@@ -144,6 +145,46 @@ describe("the MCP tool of a contract", () => {
 });
 
 describe("registration of drivers (D5)", () => {
+  test("tells the error code of the library, its hint, and whether the call ran", async () => {
+    const errorOf = async (fails: () => JsonObject, one: Partial<Contract>, caller?: Caller) => {
+      const { upstream } = await healthy({ call: fails });
+      const failing = Object.create(upstream, {
+        request: {
+          value: (made: Parameters<Upstream["request"]>[0]) =>
+            made.method === "tools/call"
+              ? new Promise((resolve) => resolve(fails()))
+              : upstream.request(made),
+        },
+        on: { value: upstream.on.bind(upstream) },
+        describe: { value: upstream.describe.bind(upstream) },
+      }) as Upstream;
+      const { contracts } = await open([driver()], async () => failing, { contracts: [contract(one)] });
+      const params = { name: "fs-read", arguments: { path: "a" } };
+      const { _meta } = await contracts.request({ method: "tools/call", params, caller });
+      return (_meta as JsonObject)["portolan/error"] as JsonObject;
+    };
+    const crash = (): never => {
+      throw new PortolanError("SERVER_CRASHED", "exited with code 7", { stderr: "out of cheese" });
+    };
+    const refused = await errorOf(() => text("x"), { approval: "always" });
+    expect(refused).toMatchObject({ code: "unauthorised", errorCode: "FORBIDDEN", neverRan: true });
+    expect(refused.hint).toBe("The call was not made; the message gives the reason.");
+    const crashed = await errorOf(crash, {});
+    expect(crashed).toMatchObject({
+      errorCode: "SERVER_CRASHED",
+      hint: MAY_HAVE_RUN,
+      stderr: "out of cheese",
+    });
+    expect(crashed.neverRan).toBeUndefined();
+    const client = { clientInfo: { name: "c", version: "1" }, capabilities: {} };
+    expect((await errorOf(crash, {}, client)).stderr).toBeUndefined();
+    expect(await errorOf(() => text("full", { isError: true }), {})).toMatchObject({
+      ...{ code: "upstream_error", errorCode: "TOOL_FAILED", hint: ERROR_CODES.TOOL_FAILED.hint },
+    });
+    const wrong = await errorOf(() => text("x"), { outputs: object({ n: TEXT }) });
+    expect(wrong).toMatchObject({ code: "output_parse_failed", errorCode: "OUTPUT_INVALID" });
+  });
+
   test("refuses a driver that does not match its contract, and the other drivers still serve", async () => {
     const { upstream } = await healthy();
     const bad = driver({ id: "bad", implements: [binding({ toolName: "reed_file" })] });
@@ -213,6 +254,25 @@ describe("registration of drivers (D5)", () => {
   });
 });
 
+test("register() returns the diagnostics of a driver, does not report them too, and names no file for code", async () => {
+  const { upstream } = await healthy();
+  const { contracts, diagnostics } = await open([], async () => upstream);
+  const inCode = defineDriver({
+    ...{ kind: "mcp", id: "code-mcp", name: "C", description: "C.", transport: "stdio" },
+    server: { kind: "binary", path: "files" },
+    implements: [{ tool: "fs-read", metadata: { mcp: { toolName: "read" } } }],
+  });
+  const found = await contracts.register(inCode);
+  expect(found).toMatchObject([
+    { severity: "error", message: expect.stringContaining('the server has no tool "read"') as string },
+  ]);
+  expect(found[0]).not.toHaveProperty("file");
+  expect(found[0]).not.toHaveProperty("line");
+  expect(diagnostics).toEqual([]);
+  const ofFile = await contracts.register(driver({ implements: [binding({ toolName: "read" })] }));
+  expect(ofFile).toMatchObject([{ file: "drivers/one/DRIVER.md", line: 20 }]);
+});
+
 test("a driver replaces its earlier version, and a breaking change needs a new major version (D26)", async () => {
   const { upstream } = await healthy();
   const { contracts, news } = await open([driver()], async () => upstream);
@@ -235,6 +295,60 @@ test("a cancelled call does not wait for a starting server", async () => {
     signal: AbortSignal.timeout(30),
   });
   expect(result).toMatchObject({ error: { code: "cancelled" } });
+});
+
+describe("a cancelled call of the MCP tool", () => {
+  const cancelled = (contracts: Upstream, signal: AbortSignal): Promise<unknown> =>
+    contracts
+      .request({ method: "tools/call", params: { name: "fs-read", arguments: { path: "a" } }, signal })
+      .catch((error: unknown) => error);
+  const never = new Promise<never>(() => {});
+
+  test("rejects before anybody is asked, and before the server gets it", async () => {
+    const { upstream, calls } = await healthy();
+    let asked = 0;
+    const approve = async (): Promise<boolean> => (asked += 1) > 0;
+    const { contracts } = await open([driver()], async () => upstream, {
+      contracts: [contract({ approval: "always" })],
+      approve,
+    });
+    expect(await cancelled(contracts, AbortSignal.abort())).toMatchObject({
+      ...{ code: "CANCELLED", message: "contracts: the call of fs-read was cancelled" },
+      ...{ data: { neverRan: true }, hint: "The call was not sent to the server." },
+    });
+    expect([asked, calls]).toEqual([0, []]);
+  });
+
+  test("rejects while a person is asked, although the question stays open", async () => {
+    const { upstream, calls } = await healthy();
+    const leaving = new AbortController();
+    const approve = (): Promise<never> => {
+      queueMicrotask(() => leaving.abort());
+      return never;
+    };
+    const { contracts } = await open([driver()], async () => upstream, {
+      contracts: [contract({ approval: "always" })],
+      approve,
+    });
+    expect(await cancelled(contracts, leaving.signal)).toMatchObject({
+      ...{ code: "CANCELLED", data: { neverRan: true } },
+    });
+    expect(calls).toEqual([]);
+  });
+
+  test("rejects while the tool of the driver runs, and does not claim that it never ran", async () => {
+    const leaving = new AbortController();
+    const { upstream } = await healthy({
+      call: () => {
+        leaving.abort();
+        return never;
+      },
+    });
+    const { contracts } = await open([driver()], async () => upstream);
+    const error = await cancelled(contracts, leaving.signal);
+    expect(error).toMatchObject({ code: "CANCELLED", data: {} });
+    expect(error).not.toHaveProperty("data.neverRan");
+  });
 });
 
 test("verifies a server again after its tools change: refuses it, and accepts it again", async () => {

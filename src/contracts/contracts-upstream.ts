@@ -10,6 +10,7 @@ import {
 } from "../model/index.ts";
 import {
   type Call,
+  cancelledRequest,
   type Description,
   Emitter,
   type Upstream,
@@ -226,7 +227,7 @@ class ContractsUpstream implements Contracts {
     const context = this.#complete(this.#contextOf(call));
     this.#inFlight += 1;
     // This promise never rejects.
-    const { result, driver } = await this.#set.call({
+    const dispatched = await this.#set.call({
       tool,
       input,
       context,
@@ -243,7 +244,11 @@ class ContractsUpstream implements Contracts {
       onWaiting: call.onWaiting,
     });
     this.#inFlight -= 1;
-    return toCallResult(result, driver);
+    const { result, neverRan } = dispatched;
+    // As with any other tool, a cancelled call has no result.
+    if (!result.ok && signal?.aborted === true)
+      throw cancelledRequest(this.name, call, signal.reason, { neverRan });
+    return toCallResult(dispatched, { forClient: caller !== undefined });
   }
 
   /** Cached by the object, which is the same for most calls. */

@@ -80,6 +80,9 @@ const entry = (exit: number, http: number, jsonrpc: number, hint: string): Error
 export const MAY_HAVE_RUN =
   "The call may or may not have taken effect; check this before you repeat the call.";
 
+/** For a call that Portolan refused, or could not make. */
+export const NOT_MADE = "The call was not made; the message gives the reason.";
+
 /** Exit status: 1 the tool failed, 2 wrong usage or input, 3 server unavailable, 4 protocol violated, 5 access denied, 124 timeout, 130 interrupted. */
 export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
   CONFIG_INVALID: entry(2, 400, -32602, "Correct the setting that the message names."),

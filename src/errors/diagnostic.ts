@@ -28,6 +28,11 @@ export function locatedMessage({ file, line, message }: Diagnostic): string {
   return file === undefined ? message : `${file}${line === undefined ? "" : `:${line}`}: ${message}`;
 }
 
+/** The diagnostic of a definition in code, whose text is in no file. */
+export function withoutFile({ file: _file, line: _line, column: _column, ...rest }: Diagnostic): Diagnostic {
+  return rest;
+}
+
 /** The message and the next step as one text, for places that have no room for a hint of its own. */
 export function hintedMessage({ message, hint = "" }: Diagnostic): string {
   return hint === "" ? message : `${message.replace(/\.$/, "")}. ${hint}`;

@@ -1,8 +1,8 @@
 // Public exports of the errors room.
 
 export { callbackFailed, guardCallback } from "./callbacks.ts";
-export { ERROR_CODES, type ErrorCode, type ErrorProperties, MAY_HAVE_RUN } from "./codes.ts";
-export { type Diagnostic, hintedMessage, locatedMessage, type Report } from "./diagnostic.ts";
+export { ERROR_CODES, type ErrorCode, type ErrorProperties, MAY_HAVE_RUN, NOT_MADE } from "./codes.ts";
+export { type Diagnostic, hintedMessage, locatedMessage, type Report, withoutFile } from "./diagnostic.ts";
 export {
   checkOptions,
   hintOf,

@@ -31,6 +31,8 @@ export async function unlessLate<T>(
 /** For a call that exceeds its hard limit. */
 export const HARD_LIMIT_HINT: string = `${MAY_HAVE_RUN} Raise the hard limit if the call is known to take long: maxTimeoutMs of the call or limits.maxRequestMs in a program, timeouts.max in a config file.`;
 
+const UNSENT_HINT = "The call was not sent to the server.";
+
 /** The promise's outcome, unless the time (0: no limit) or the signal ends the wait. The promise itself continues. */
 export function within<T>(
   promise: Promise<T>,
@@ -68,7 +70,7 @@ export function within<T>(
         new PortolanError("CANCELLED", `${server}: ${what} was cancelled`, {
           server,
           data: unsent,
-          hint: isSent ? undefined : "The call was not sent to the server.",
+          hint: isSent ? undefined : UNSENT_HINT,
           cause: signal?.reason,
         }),
       );
@@ -80,11 +82,15 @@ export function within<T>(
   });
 }
 
-/** The error of a request that its caller cancelled: names the server, and the tool, prompt or resource. */
+/**
+ * The error of a request that its caller cancelled: names the server, and the tool, prompt or resource. `neverRan`: the request cannot
+ * have reached the server.
+ */
 export function cancelledRequest(
   server: string,
   { method, params }: { readonly method: string; readonly params?: JsonObject | undefined },
   cause: unknown,
+  { neverRan = false }: { readonly neverRan?: boolean | undefined } = {},
 ): PortolanError {
   const name = params?.name ?? params?.uri;
   const what =
@@ -93,7 +99,8 @@ export function cancelledRequest(
       : method === "tools/call"
         ? `the call of ${name}`
         : `${method} of ${name}`;
-  return new PortolanError("CANCELLED", `${server}: ${what} was cancelled`, { server, cause });
+  const unsent = neverRan ? { data: { neverRan }, hint: UNSENT_HINT } : {};
+  return new PortolanError("CANCELLED", `${server}: ${what} was cancelled`, { server, cause, ...unsent });
 }
 
 /** Node timers take 32-bit milliseconds, so longer waits are cut. */

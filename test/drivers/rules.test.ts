@@ -194,6 +194,12 @@ test("without an elicit handler, the error names the handler that approves calls
   const refused = await without.callTool("who-am-i", CALL.arguments);
   expect(refused.isError).toBe(true);
   expect(refused.text).toContain("Pass handlers.elicit to openWorkspace()");
+  const tool = (await without.tools()).find(({ name }) => name === "who-am-i");
+  await expect(tool?.execute(CALL.arguments)).rejects.toMatchObject({
+    ...{ code: "FORBIDDEN", message: expect.stringContaining("Pass handlers.elicit") as string },
+    ...{ server: "contracts", tool: "who-am-i", data: { neverRan: true } },
+    hint: "The call was not made; the message gives the reason.",
+  });
   await using approving = await open({ elicit: () => ({ action: "accept", content: { allow: true } }) });
   expect((await approving.callTool("who-am-i", CALL.arguments)).isError).not.toBe(true);
   await using declining = await open({ elicit: () => ({ action: "decline" }) });

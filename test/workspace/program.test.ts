@@ -51,8 +51,9 @@ describe("openWorkspace({ servers })", () => {
     await expect(echo?.execute("hello")).rejects.toMatchObject({ code: "INPUT_INVALID" });
     // The abort signal arrives as the AI SDK, LangChain and OpenAI Agents pass it.
     const signal = AbortSignal.abort();
-    const message = "demo: the call of echo was cancelled";
-    const cancelled = { code: "CANCELLED", message, server: "demo", tool: "demo_echo" };
+    const message = "demo: the call of demo_echo was cancelled";
+    const data = { neverRan: true };
+    const cancelled = { code: "CANCELLED", message, server: "demo", tool: "demo_echo", data };
     await expect(echo?.execute(input, { abortSignal: signal })).rejects.toMatchObject(cancelled);
     await expect(echo?.execute(input, { signal })).rejects.toMatchObject(cancelled);
     await expect(echo?.execute(input, { usage: 1 }, { signal })).rejects.toMatchObject(cancelled);

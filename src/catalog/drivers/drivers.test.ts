@@ -1,8 +1,10 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ContractsEndpoint } from "../../model/index.ts";
+import { readConfigFile } from "../files/read-file.ts";
 import { findDrivers } from "./drivers.ts";
 import { loadCatalog } from "../load.ts";
 
@@ -69,6 +71,27 @@ test("finds drivers with their code and contracts, and the secrets of the worksp
     ["b-mcp", false],
   ]);
   expect(found.secrets.map(({ slug }) => slug)).toEqual(["api-key"]);
+});
+
+test("the result does not depend on the order in which the files are read", async () => {
+  const ids = ["a", "b", "c"];
+  const folder = workspace({
+    ...Object.fromEntries(ids.map((id) => [`.drivers/${id}/DRIVER.md`, driver(id, id)])),
+    ...Object.fromEntries(ids.map((id) => [`tools/${id}/TOOL.md`, tool(id, "one")])),
+  });
+  const found = (late: string) =>
+    findDrivers(folder, {}, new Map(), {
+      read: async (file) => {
+        const text = await readConfigFile(file);
+        const turns = file.includes(`/${late}/`) ? 100 : 0;
+        for (let turn = 0; turn < turns; turn += 1) await setImmediate();
+        return text;
+      },
+    });
+  const first = await found("a");
+  expect(first.files).toHaveLength(6);
+  expect(first.diagnostics).not.toEqual([]);
+  expect(await found("b")).toEqual(first);
 });
 
 test.each(["1.0.0", "1.0.1", "2.0.0"])(

@@ -73,16 +73,24 @@ export async function findDrivers(
       endpoint,
       enabled: true,
     },
-    files: reader.files.filter(({ file }) => brought.read(file) === undefined),
+    // Files are read at the same time. Another order would look like a change to the watch of the files.
+    files: reader.files.filter(({ file }) => brought.read(file) === undefined).toSorted(byFile),
     beside: own.flatMap((file) => ["server.json", ...ENTRIES].map((name) => join(dirname(file), name))),
-    missing: reader.missing.filter((file) => brought.read(file) === undefined),
+    missing: reader.missing.filter((file) => brought.read(file) === undefined).toSorted(),
     folders: [...folders, ...(only === undefined ? [] : [dirname(only)])],
     diagnostics: [
-      ...reader.diagnostics,
+      ...reader.diagnostics.toSorted(byFile),
       ...twice.diagnostics,
       ...kept.flatMap((one) => unagreed(one, policy)),
     ],
   };
+}
+
+function byFile(
+  { file: one = "" }: { readonly file?: string },
+  { file: other = "" }: { readonly file?: string },
+): number {
+  return one < other ? -1 : Number(one > other);
 }
 
 export interface ReadDriver {

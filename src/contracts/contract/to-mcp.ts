@@ -1,14 +1,9 @@
 // Converts contracts and their results to MCP tools and tool results.
 
-import type {
-  CallToolResult,
-  Contract,
-  DriverError,
-  DriverResult,
-  JsonObject,
-  ToolDefinition,
-} from "../../model/index.ts";
+import type { CallToolResult, Contract, DriverError, JsonObject, ToolDefinition } from "../../model/index.ts";
 import { typesOf } from "../../schema/index.ts";
+import type { Dispatched } from "../dispatch/contract-call.ts";
+import { libraryErrorOf } from "../dispatch/failure.ts";
 import { DRIVER_META } from "./call-context.ts";
 import type { PreparedContract } from "./prepared-contract.ts";
 
@@ -38,9 +33,17 @@ function annotationsOf({ name, mutates, idempotent, requires }: Contract): JsonO
   };
 }
 
-export function toCallResult(result: DriverResult<unknown>, driver: string | undefined): CallToolResult {
+/** `forClient`: the result goes to a client of the gateway, which must not see the output of servers. */
+export function toCallResult(
+  { result, driver, neverRan }: Dispatched,
+  { forClient }: { readonly forClient: boolean },
+): CallToolResult {
   const meta = driver === undefined ? {} : { [DRIVER_META]: driver };
-  if (!result.ok) return toErrorResult(result.error, meta);
+  if (!result.ok) {
+    const { code: errorCode, hint, stderr } = libraryErrorOf(result.error, neverRan === true);
+    const more = { errorCode, hint, neverRan, stderr: forClient ? undefined : stderr };
+    return toErrorResult(result.error, more, meta);
+  }
   const { value } = result;
   const text = typeof value === "string" ? value : ((JSON.stringify(value) as string | undefined) ?? "");
   return {
@@ -53,7 +56,7 @@ export function toCallResult(result: DriverResult<unknown>, driver: string | und
   };
 }
 
-function toErrorResult(error: DriverError, meta: JsonObject): CallToolResult {
+function toErrorResult(error: DriverError, more: JsonObject, meta: JsonObject): CallToolResult {
   const { code, message, retryable, retryAfterMs, field, cause } = error;
   const details: JsonObject = {
     code,
@@ -63,6 +66,7 @@ function toErrorResult(error: DriverError, meta: JsonObject): CallToolResult {
     field,
     // Only causes that were made for the caller; internal errors are not passed on.
     cause: isPlainCause(cause) ? cause : undefined,
+    ...more,
   };
   return {
     resultType: "complete",

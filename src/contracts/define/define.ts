@@ -1,6 +1,6 @@
 // Drivers, contracts and secrets defined in code: checked by the same rules as the files, with functions beside them.
 
-import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, didYouMean, PortolanError, withoutFile } from "../../errors/index.ts";
 import { parseDriver, parseSecrets, parseTool } from "../../formats/driver/index.ts";
 import {
   type Contract,
@@ -72,8 +72,9 @@ export function defineDriver(definition: McpDriverDefinition): DriverHandle {
   }
   const written = Array.isArray(bindings) ? (bindings as readonly BindingDefinition[]).map(toBinding) : [];
   const text = toFrontmatter({ ...fields, version, implements: written });
-  const { driver, diagnostics } = parseDriver(text, `${definition.id}/driver.ts`);
-  const all = [...typeErrors(fields, hooks), ...diagnostics];
+  const { driver: parsed, diagnostics } = parseDriver(text, `${definition.id}/driver.ts`);
+  const driver = parsed && { ...parsed, origin: { ...parsed.origin, inCode: true } };
+  const all = [...typeErrors(fields, hooks), ...diagnostics.map(withoutFile)];
   if (driver === undefined || all.some(({ severity }) => severity === "error"))
     throw invalid(`driver ${definition.id}`, all);
   const given = [
@@ -166,7 +167,7 @@ export function defineTool(definition: ToolContractDefinition): ToolHandle {
         }),
   });
   const { contract, diagnostics } = parseTool(text, `${id}/tool.ts`);
-  if (contract === undefined) throw invalid(`tool ${id}`, diagnostics);
+  if (contract === undefined) throw invalid(`tool ${id}`, diagnostics.map(withoutFile));
   return { kind: "tool", id: contract.id, contract };
 }
 
@@ -178,7 +179,7 @@ export function defineSecret(definition: SecretDefinition, fetch?: FetchSecret):
   );
   const [entry] = secrets;
   if (entry === undefined || diagnostics.some(({ severity }) => severity === "error"))
-    throw invalid(`secret ${definition.slug}`, diagnostics);
+    throw invalid(`secret ${definition.slug}`, diagnostics.map(withoutFile));
   const grants = new SecretGrants([entry], fetch ?? (async () => undefined));
   return {
     kind: "secret",

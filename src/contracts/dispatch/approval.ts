@@ -1,6 +1,7 @@
 // Approval of a single contract call: whether it is needed, and the request for it.
 
 import type { Contract, ContractPolicy } from "../../model/index.ts";
+import { within } from "../../upstream/index.ts";
 import type { CheckedCall, DispatchParts } from "./contract-call.ts";
 import { fail } from "./failure.ts";
 
@@ -19,7 +20,7 @@ export function approvalReason(
   return undefined;
 }
 
-/** Throws unless the call is approved, or the policy allows calls that nobody can approve. */
+/** Throws unless the call is approved, or the policy allows calls that nobody can approve. A cancelled call does not wait. */
 export async function requireApproval(
   { call, prepared: { contract }, input, context }: CheckedCall,
   driver: string,
@@ -28,7 +29,12 @@ export async function requireApproval(
 ): Promise<void> {
   if (call.approved === true) return;
   const mayRunUnattended = policy.unattended === "allow";
-  const answer = await approve?.({ contract, driver, input, context, reason, call, mayRunUnattended });
+  const deciding = approve?.({ contract, driver, input, context, reason, call, mayRunUnattended });
+  const { signal } = call;
+  const what = `waiting for the approval of ${contract.id}`;
+  const answer = await (deciding === undefined || signal === undefined
+    ? deciding
+    : within(deciding, { server: driver, what, ms: 0, signal }));
   if (answer === true || (answer === undefined && mayRunUnattended)) return;
   if (answer === undefined)
     throw fail(

@@ -74,7 +74,7 @@ export class Attempt {
     if (refusal !== undefined) {
       const { message, retryAfterMs } = refusal;
       // Not retryable: the retry rule of the contract must not repeat the call now.
-      throw fail("policy_violation", message, { retryable: false, retryAfterMs });
+      throw new Failure({ code: "policy_violation", message, retryable: false, retryAfterMs }, true);
     }
     return this.#upstream === undefined ? this.#execute() : this.#upstream.request(this.#request());
   }

@@ -103,6 +103,8 @@ export interface Dispatched {
   readonly result: DriverResult<unknown>;
   /** The driver of the last attempt. */
   readonly driver?: string;
+  /** True: the call failed, and cannot have reached the server of a driver. */
+  readonly neverRan?: boolean;
 }
 
 /** A call whose input and context have been checked. */

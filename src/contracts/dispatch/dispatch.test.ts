@@ -202,6 +202,19 @@ describe("timeouts", () => {
   });
 });
 
+test("a failed call says that it never ran, if no attempt reached a server", async () => {
+  const refused = await make(() => text("x"), { contract: { approval: "always" } });
+  expect(await invoke(refused)).toMatchObject({
+    neverRan: true,
+    result: { error: { code: "unauthorised" } },
+  });
+  expect(await invoke(refused, { path: 1 })).toMatchObject({ neverRan: true });
+  const over = { charge: () => ({ message: "too little left", retryAfterMs: 5 }) };
+  expect(await invoke(await make(() => text("x")), undefined, over)).toMatchObject({ neverRan: true });
+  const failed = await make(() => text("no", { isError: true }));
+  expect((await invoke(failed)).neverRan).toBeUndefined();
+});
+
 describe("retries (D16)", () => {
   const retry = { maxAttempts: 3, backoff: "exponential", initialMs: 1 } as const;
   /** Fails this number of times, then answers. */

@@ -32,6 +32,7 @@ export function dispatch(
   const started = performance.now();
   let checked: CheckedCall;
   try {
+    if (call.signal?.aborted === true) throw fail("cancelled", `The call of ${call.tool} was cancelled.`);
     const prepared = parts.contract(call.tool);
     if (prepared === undefined) throw unknownContract(call.tool, parts);
     requireTools(prepared.contract, parts);
@@ -60,6 +61,8 @@ class Dispatch {
   readonly #time: CallTime;
   #approvedFor: string | undefined;
   #renewed = false;
+  /** An attempt may have reached its server. */
+  #mayHaveRun = false;
 
   constructor(checked: CheckedCall, parts: DispatchParts) {
     this.#checked = checked;
@@ -100,6 +103,7 @@ class Dispatch {
           return { result: { ok: true, value, ms: performance.now() - started }, driver };
         } catch (thrown) {
           const failure = toFailure(thrown);
+          this.#mayHaveRun ||= attempt.isReady && !failure.neverSent;
           const wait = attempt.pauseBeforeNext(failure, this.#time);
           if (wait === undefined) {
             this.#fail(attempt, failure);
@@ -109,7 +113,7 @@ class Dispatch {
         }
       }
     } catch (thrown) {
-      return failedCall(thrown, started, driver === "" ? undefined : driver);
+      return failedCall(thrown, started, driver === "" ? undefined : driver, !this.#mayHaveRun);
     }
   }
 

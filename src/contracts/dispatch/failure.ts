@@ -1,6 +1,15 @@
-// Failures of contract calls: converts every thrown error to one of the error codes of contracts.
+// Failures of contract calls: converts every thrown error to one of the error codes of contracts, and these to the error codes of the
+// library.
 
-import { type PortolanError, toPortolanError } from "../../errors/index.ts";
+import {
+  ERROR_CODES,
+  type ErrorCode,
+  isPortolanError,
+  MAY_HAVE_RUN,
+  NOT_MADE,
+  type PortolanError,
+  toPortolanError,
+} from "../../errors/index.ts";
 import type { DriverError, DriverErrorCode } from "../../model/index.ts";
 import type { Dispatched } from "./contract-call.ts";
 
@@ -38,9 +47,54 @@ export function toFailure(thrown: unknown): Failure {
 }
 
 /** The result of a call that failed: by default, of one that could not be made at all. */
-export function failedCall(thrown: unknown, started = performance.now(), driver?: string): Dispatched {
+export function failedCall(
+  thrown: unknown,
+  started = performance.now(),
+  driver?: string,
+  neverRan = true,
+): Dispatched {
   const { error } = toFailure(thrown);
-  return { result: { ok: false, error, ms: performance.now() - started }, driver };
+  const result = { ok: false as const, error, ms: performance.now() - started };
+  return neverRan ? { result, driver, neverRan } : { result, driver };
+}
+
+/** The error code of the library that means the same as a code of contracts. */
+export const ERROR_CODE_OF: Readonly<Record<string, ErrorCode>> = {
+  auth_required: "AUTH_REQUIRED",
+  auth_failed: "AUTH_REQUIRED",
+  unauthorised: "FORBIDDEN",
+  policy_violation: "FORBIDDEN",
+  install_failed: "INSTALL_FAILED",
+  version_mismatch: "VERSION_MISMATCH",
+  rate_limited: "RATE_LIMITED",
+  timeout: "TIMEOUT",
+  cancelled: "CANCELLED",
+  input_invalid: "INPUT_INVALID",
+  input_unsupported: "INPUT_INVALID",
+  not_found: "TOOL_NOT_FOUND",
+  no_route: "SERVER_UNAVAILABLE",
+  tool_unavailable: "SERVER_UNAVAILABLE",
+  pinned_provider_unavailable: "SERVER_UNAVAILABLE",
+  region_mismatch: "SERVER_UNAVAILABLE",
+  output_parse_failed: "OUTPUT_INVALID",
+};
+
+/** These codes promise that the tool did not run. */
+const NOT_RUN: ReadonlySet<ErrorCode> = new Set(["INPUT_INVALID", "TOOL_NOT_FOUND", "SERVER_UNAVAILABLE"]);
+
+/** The code and the hint of the library for a failed contract call, and the output of a server that crashed. */
+export function libraryErrorOf(
+  { code, cause }: DriverError,
+  neverRan: boolean,
+): Pick<PortolanError, "code" | "hint" | "stderr"> {
+  // A hook of a driver may return an error whose cause has another meaning.
+  const own = isPortolanError(cause) && codeOf(cause).code === code ? cause : undefined;
+  const same = own?.code ?? ERROR_CODE_OF[code] ?? "TOOL_FAILED";
+  // An earlier attempt, or a hook that checks the result of the tool: the call may have run.
+  if (!neverRan && NOT_RUN.has(same)) return { code: "TOOL_FAILED", hint: MAY_HAVE_RUN, stderr: own?.stderr };
+  const usual = neverRan && same !== "INPUT_INVALID" ? NOT_MADE : ERROR_CODES[same].hint;
+  const isFalse = neverRan ? own?.hint.includes(MAY_HAVE_RUN) : own?.data.neverRan;
+  return { code: same, hint: isFalse === true ? usual : (own?.hint ?? usual), stderr: own?.stderr };
 }
 
 const BEFORE_SENDING: ReadonlySet<string> = new Set([

@@ -1,6 +1,6 @@
 // Registry of drivers: registers and removes versions of them, and knows which version of each serves now.
 
-import { type Diagnostic, hintedMessage, type Report } from "../../errors/index.ts";
+import { type Diagnostic, hintedMessage, type Report, withoutFile } from "../../errors/index.ts";
 import type { Contract, Driver } from "../../model/index.ts";
 import type { AuthPorts } from "../auth/login-steps.ts";
 import type { CallContext } from "../contract/call-context.ts";
@@ -96,17 +96,18 @@ export class DriverRegistry {
   }
 
   /** Checks the file and registers the driver. With `isVerified`, `finishVerification` follows; then `releaseUnneeded`. */
-  add(driver: Driver, hooks: DriverHooks, isVerified: boolean): RegisteredDriver {
-    const { contracts, refused, root, report } = this.#options;
+  add(driver: Driver, hooks: DriverHooks, isVerified: boolean, report: Report): RegisteredDriver {
+    const { contracts, refused, root } = this.#options;
     const checked = checkDriver(driver, contracts, undefined, { root, hooks, refused });
     const conflicts = this.#conflictsOf(driver);
-    const diagnostics = [...conflicts, ...checked.diagnostics];
+    const diagnostics = placed(driver, [...conflicts, ...checked.diagnostics]);
     const error = diagnostics.find(({ severity }) => severity === "error");
     // The reason reaches places without hints, such as the error of a call.
     const refusal = error && hintedMessage(error);
     const bound = refusal === undefined ? checked.bound : [];
     const named = namedContracts(driver, contracts, { root, refused });
-    const registered = this.#register({ driver, hooks, bound, named, refusal, diagnostics, conflicts });
+    const parts = { driver, hooks, bound, named, refusal, diagnostics, conflicts, report };
+    const registered = this.#register(parts);
     this.#own(registered);
     registered.health.start();
     this.#apply(addVersion(this.#handOver, registered, isVerified));
@@ -149,11 +150,14 @@ export class DriverRegistry {
     for (const one of released) if (!this.#borrowed.delete(one)) one.close();
   }
 
-  #register({ driver, hooks, bound, named, refusal, diagnostics, conflicts }: Checked): RegisteredDriver {
-    const { acquire, report, changed, healthPorts: ports, context } = this.#options;
+  #register({ driver, hooks, bound, named, report, ...checked }: Checked): RegisteredDriver {
+    const { acquire, changed, healthPorts: ports, context } = this.#options;
     const verification = new DriverVerification({
-      ...{ driver, hooks, acquire, report, changed, refusal, diagnostics, conflicts },
-      compare: (upstream) => compareServer({ driver, hooks }, upstream, this.#options),
+      ...{ ...checked, driver, hooks, acquire, report, changed },
+      compare: async (upstream) => {
+        const found = await compareServer({ driver, hooks }, upstream, this.#options);
+        return { ...found, diagnostics: placed(driver, found.diagnostics) };
+      },
       verified: () => void health.first(),
     });
     const contract = bound[0]?.contract.id ?? "";
@@ -161,7 +165,7 @@ export class DriverRegistry {
     return new RegisteredDriver({
       ...{ driver, hooks, named, verification, health },
       bound: new Map(bound.map((one) => [one.contract.id, one])),
-      isBroken: refusal !== undefined,
+      isBroken: checked.refusal !== undefined,
     });
   }
 
@@ -191,4 +195,9 @@ interface Checked {
   readonly refusal: string | undefined;
   readonly diagnostics: readonly Diagnostic[];
   readonly conflicts: readonly Diagnostic[];
+  readonly report: Report;
+}
+
+function placed({ origin }: Driver, diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
+  return origin.inCode === true ? diagnostics.map(withoutFile) : diagnostics;
 }

@@ -65,6 +65,12 @@ describe("the contract of a binding (D11)", () => {
     );
   });
 
+  test("is missing, and the hint says how many other contracts it leaves out", () => {
+    const all = Array.from("abcdefghijk", (id) => contract({ id: `only-${id}` }));
+    const { diagnostics } = checkDriver(driver(), all, undefined);
+    expect(diagnostics[0]?.hint).toMatch(/^The contracts are only-a, .* only-h and 3 more\.$/);
+  });
+
   test("is the newest version in the range", () => {
     const all = ["1.0.0", "1.5.0", "2.0.0"].map((version) => contract({ version }));
     expect(checkDriver(driver(), all, [tool()]).bound[0]?.contract.version).toBe("1.5.0");

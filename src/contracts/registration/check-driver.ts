@@ -186,6 +186,8 @@ function refusedContract(
   );
 }
 
+const MAX_NAMED = 8;
+
 function noContract(
   { tool, range }: Binding,
   outOfRange: Contract | undefined,
@@ -198,10 +200,11 @@ function noContract(
       hint: `Check that the driver serves ${outOfRange.version}, then write a range that includes it, such as ^${outOfRange.version}.`,
     };
   const known = contracts.map(({ id }) => id);
+  const more = known.length > MAX_NAMED ? ` and ${known.length - MAX_NAMED} more` : "";
   const some =
     known.length === 0
       ? "This workspace has no contracts."
-      : `The contracts are ${known.slice(0, 8).join(", ")}.`;
+      : `The contracts are ${known.slice(0, MAX_NAMED).join(", ")}${more}.`;
   return {
     message: `the contract ${tool} does not exist or has errors`,
     hint: didYouMean(tool.replace(/(\/TOOL\.md)?$/, "").replace(/^.*\//, ""), known) ?? some,

@@ -1,11 +1,11 @@
 // Prompts and resources of drivers: finds the driver that has one and may serve the caller, forwards the request, and audits it.
 
-import { didYouMean, type ErrorCode, PortolanError } from "../../errors/index.ts";
+import { didYouMean, PortolanError } from "../../errors/index.ts";
 import { isObject, type JsonObject, type PromptDefinition } from "../../model/index.ts";
 import type { Call, Upstream } from "../../upstream/index.ts";
 import { auditOfCalls, forwardedEvent } from "../dispatch/audit.ts";
 import type { ContractSet } from "../contract-set.ts";
-import { toFailure } from "../dispatch/failure.ts";
+import { ERROR_CODE_OF, toFailure } from "../dispatch/failure.ts";
 import { policyDenial } from "../routing/policy.ts";
 import type { RegisteredDriver } from "../driver/registered-driver.ts";
 import {
@@ -27,19 +27,6 @@ interface AuditedRequest {
   readonly id: string;
   readonly inputKeys: readonly string[];
 }
-
-/** The error code of a failure that is no `PortolanError`; `SERVER_UNAVAILABLE` for all others. */
-const ERROR_CODE_OF: Readonly<Record<string, ErrorCode>> = {
-  auth_required: "AUTH_REQUIRED",
-  auth_failed: "AUTH_REQUIRED",
-  unauthorised: "FORBIDDEN",
-  policy_violation: "FORBIDDEN",
-  install_failed: "INSTALL_FAILED",
-  version_mismatch: "VERSION_MISMATCH",
-  rate_limited: "RATE_LIMITED",
-  timeout: "TIMEOUT",
-  cancelled: "CANCELLED",
-};
 
 export class DriverSurfaces {
   readonly #name: string;

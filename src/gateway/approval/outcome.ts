@@ -1,5 +1,6 @@
 // Outcome of an approval, and the tool error that a client gets for a call that was not approved.
 
+import { NOT_MADE } from "../../errors/index.ts";
 import type { ApprovalWay, CallToolResult } from "../../model/index.ts";
 
 export type Outcome =
@@ -36,7 +37,10 @@ const RETRYABLE: ReadonlySet<Refused["kind"]> = new Set(["expired", "stopped"]);
 
 export function toRefusal(outcome: Refused, tool: string): CallToolResult {
   const message = `${tool} did not run: ${describeRefusal(outcome)}`;
-  const error = { code: `approval_${outcome.kind}`, message, retryable: RETRYABLE.has(outcome.kind) };
+  const error = {
+    ...{ code: `approval_${outcome.kind}`, message, retryable: RETRYABLE.has(outcome.kind) },
+    ...{ errorCode: "FORBIDDEN", hint: NOT_MADE, neverRan: true },
+  };
   return { content: [{ type: "text", text: message }], isError: true, _meta: { "portolan/error": error } };
 }
 

@@ -1,5 +1,6 @@
 // Tool results for calls that a budget or the loop breaker refuses: errors that a model can read and act on.
 
+import { NOT_MADE } from "../../errors/index.ts";
 import type { BudgetAmount, JsonObject } from "../../model/index.ts";
 import type { BudgetKind } from "./counters.ts";
 
@@ -53,10 +54,12 @@ export function refusalResult(
   message: string,
   retryAfterMs: number | undefined,
 ): JsonObject {
+  const retryable = retryAfterMs !== undefined;
+  const same = { errorCode: "RATE_LIMITED", hint: NOT_MADE, neverRan: true } as const;
   return {
     content: [{ type: "text", text: message }],
     isError: true,
-    _meta: { "portolan/error": { code, message, retryable: retryAfterMs !== undefined, retryAfterMs } },
+    _meta: { "portolan/error": { code, message, retryable, retryAfterMs, ...same } },
   };
 }
 

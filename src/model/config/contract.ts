@@ -79,6 +79,8 @@ export interface MappedFrom {
 export type TextPlace = Pick<Origin, "line" | "column">;
 
 export interface DriverOrigin extends Origin {
+  /** True for a driver that a program defined: no file contains it. */
+  readonly inCode?: boolean;
   /** Positions of the parts that diagnostics may be about, as far as the file has them. */
   readonly places?: Readonly<Record<string, TextPlace>>;
 }
