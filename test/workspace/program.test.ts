@@ -59,15 +59,6 @@ describe("openWorkspace({ servers })", () => {
     await expect(echo?.execute(input, { usage: 1 }, { signal })).rejects.toMatchObject(cancelled);
   });
 
-  it("tools() of a closed workspace rejects, and the hint is to open it again", async () => {
-    const workspace = await openFields({ servers: { demo: SERVER } });
-    await workspace.close();
-    await expect(workspace.tools()).rejects.toMatchObject({
-      ...{ code: "CONNECTION_CLOSED", message: "the workspace is closed" },
-      hint: expect.stringContaining("open or start it again") as string,
-    });
-  });
-
   it("a JSON text as input is refused, and the error names the function that parses it", async () => {
     const workspace = await openFields({ servers: { demo: SERVER } });
     const echo = (await workspace.tools()).find(({ name }) => name === "mcp_demo_echo");
