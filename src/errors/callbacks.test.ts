@@ -25,4 +25,5 @@ test("guardCallback reports exceptions and rejections of a callback as diagnosti
       'The function "onStderr" of your program failed: c',
     ]);
   expect(new Set(found.map(({ code }) => code))).toEqual(new Set(["CALLBACK_FAILED"]));
+  expect(found[0]?.hint).toContain("Correct the function in your program");
 });

@@ -131,10 +131,14 @@ export function hintOf(problems: readonly OptionProblem[]): string | undefined {
   return hints.length === 0 ? undefined : hints.join(" ");
 }
 
+/** The keys for names that other libraries use. */
+const USUAL_NAMES: Readonly<Record<string, string>> = { cmd: "command", timeout: "limits", token: "access" };
+
 function unknownKey(name: string, known: readonly string[], path: string): OptionProblem {
   // A longer form of a key, such as "elicitation" for "elicit".
   const stem = known.find((key) => name.startsWith(key));
-  const near = suggest(name, known);
+  const usual = known.find((key) => key === USUAL_NAMES[name]);
+  const near = usual === undefined ? suggest(name, known) : [usual];
   const suggestions = near.length === 0 && stem !== undefined ? [stem] : near;
   return {
     message: `unknown key ${JSON.stringify(name.slice(0, 100))}${path === "" ? "" : ` in ${path}`}`,

@@ -377,3 +377,13 @@ test("a reload tries a server again at once whose package did not exist before",
   await gateway.reload();
   expect(gateway.health()).toMatchObject([{ state: "blocked", retrying: true }]);
 });
+
+test("tools() of a closed workspace rejects, and the hint is to open it again", async () => {
+  const server = { ...stdioCommand("--era=modern"), sandbox: "off" } as const;
+  const workspace = await openWorkspace({ servers: { demo: server } }, { snapshots: false });
+  await workspace.close();
+  await expect(workspace.tools()).rejects.toMatchObject({
+    ...{ code: "CONNECTION_CLOSED", message: "the workspace is closed" },
+    hint: expect.stringContaining("open or start it again") as string,
+  });
+});

@@ -76,6 +76,9 @@ it.each([
     'unknown key "orgins"',
   ],
   ["openGateway", gateway, { handlers: {} }, 'unknown key "handlers"'],
+  ["openGateway", gateway, { token: "t" }, 'unknown key "token"', 'Did you mean "access"?'],
+  ["connectMcp", connect, { cmd: "node" }, 'unknown key "cmd"', 'Did you mean "command"?'],
+  ["connectMcp", connect, { ...SERVER, timeout: 5 }, 'unknown key "timeout"', 'Did you mean "limits"?'],
   [
     "connectMcp",
     connect,

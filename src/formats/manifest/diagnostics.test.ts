@@ -71,6 +71,14 @@ describe("problems of a manifest", () => {
       ["3:7 url is missing in config.servers[0]: a server with transport sse has an address"],
     ],
     [
+      "neither alias nor url",
+      servers("- transport: http"),
+      [
+        "3:7 alias is missing in config.servers[0]",
+        "3:7 url is missing in config.servers[0]: a server with transport http has an address",
+      ],
+    ],
+    [
       "no url for the other name of streamable-http",
       servers("- alias: a", "  transport: http"),
       ["3:7 url is missing in config.servers[0]: a server with transport http has an address"],

@@ -119,14 +119,22 @@ function readManifest({ root, diagnostics: syntax }: ReadResult, file: string): 
   checkEnabledServers(nodeAt(root, "config", "enabled_servers"), named, diagnostics);
   checkAllowlist(nodeAt(root, "config", "tool_allowlist"), named, diagnostics);
   noteExtensionFields(manifest, root, diagnostics);
-  const servers = named.flatMap(({ alias, server, node }) => {
-    const declared = toServerConfig(server, {
+  const toConfig = ({ alias, server, node }: NamedServer): ServerConfig | undefined =>
+    toServerConfig(server, {
       ...context,
       alias,
       node,
       origin: { file, line: node.line, column: node.column, format: "manifest" },
       enabled: manifest.enabled !== false && config.enabledServers?.includes(alias) !== false,
     });
+  // The other errors of a server without an alias are reported too.
+  for (const server of config.servers ?? []) {
+    const node = nodeOf(server);
+    if (server.alias === undefined && node !== undefined) toConfig({ alias: "", server, node });
+  }
+  const servers = named.flatMap((one) => {
+    const { alias } = one;
+    const declared = toConfig(one);
     if (declared === undefined) return [];
     const whole = withDefaults(declared, toDefaults(config));
     const allowTools = whole.allowTools ?? allowedTools(config, alias);

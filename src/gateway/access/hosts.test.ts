@@ -91,3 +91,10 @@ test("only a Host header with a loopback name is accepted at a loopback address"
     { numRuns: 1_000 },
   );
 });
+
+test.each(["127.0.0.1", "10.0.0.7"])("the hint of a refused Host at %s names both lists", (bound) => {
+  const refusal = createHostRules({ auth: "none" }, bound).check("evil.example", undefined);
+  expect(JSON.stringify(refusal)).toContain(
+    "gateway.allowed_hosts in portolan.yaml (in a program: settings.allowedHosts of openGateway())",
+  );
+});

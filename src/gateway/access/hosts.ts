@@ -17,6 +17,8 @@ export interface HostRules {
   allowsOrigin(origin: string, host: string | undefined): boolean;
 }
 
+const LIST_OF_HOSTS =
+  "gateway.allowed_hosts in portolan.yaml (in a program: settings.allowedHosts of openGateway())";
 const HOST = /^(\[[0-9a-f:.]+\]|[^\s:/?#@[\]]+)(?::(\d{1,5}))?$/i;
 const ORIGIN = /^([a-z][a-z0-9+.-]*):\/\/(.+)$/i;
 const DEFAULT_PORTS: Readonly<Record<string, string>> = { http: "80", https: "443", ws: "80", wss: "443" };
@@ -60,8 +62,8 @@ export function createHostRules(settings: GatewaySettings, boundHost: string): H
       if (parsed === undefined || !allowsHost(parsed))
         return wrongHost(
           local
-            ? "Use localhost in the URL, or add the host name to gateway.allowed_hosts in portolan.yaml."
-            : "The operator of the gateway can add the host name to gateway.allowed_hosts in portolan.yaml.",
+            ? `Use localhost in the URL, or add the host name to ${LIST_OF_HOSTS}.`
+            : `The operator of the gateway can add the host name to ${LIST_OF_HOSTS}.`,
         );
       lastAllowed = host;
       return origin === undefined || allowsOrigin(origin, host) ? undefined : wrongOrigin();

@@ -85,6 +85,10 @@ export interface ViewSource {
   merged(view: HubView, diagnostics: readonly Diagnostic[]): void;
 }
 
+/** The hint of a request to a workspace or bridge that the program has closed. */
+export const CLOSED_HINT =
+  "If your program closed the workspace or stopped the bridge: open or start it again, and use its new tools.";
+
 /** Requests that are repeated after a login. */
 const NEEDS_LOGIN: ReadonlySet<string> = new Set(["tools/call", "prompts/get", "resources/read"]);
 /** The longest that a list waits for the first connection of its caller. */
@@ -223,7 +227,7 @@ export class HubView implements Upstream {
       server,
       tool: method === "tools/call" && server !== undefined ? name : undefined,
       data: { neverRan: true },
-      hint: "If your program closed the workspace or stopped the bridge: open or start it again, and use its new tools.",
+      hint: CLOSED_HINT,
     });
   }
 

@@ -39,6 +39,7 @@ import { healthOf, isUp, type ServerHealth, unservedContracts } from "../member/
 import type { ServerPins } from "../pins/pin-report.ts";
 import { readPins } from "../pins/read-pins.ts";
 import { HEALTH_OPTIONS, READ_OPTIONS, WORKSPACE_OPTIONS } from "./options.ts";
+import { CLOSED_HINT } from "../views/view.ts";
 import { hiddenByList } from "./tool-lists.ts";
 import { openWorkspaceHub } from "./workspace-hub.ts";
 import type { WorkspaceHubOptions, WorkspaceOptions } from "./workspace-options.ts";
@@ -155,7 +156,8 @@ export async function openWorkspaceWith(
   const warnMissing = createMissingWarner(hub, options.reportsFailures === false ? () => {} : report);
   /** The lists of a closed workspace would name tools that cannot be called. */
   const beforeList = (list: ListName): void => {
-    if (isClosed) throw new PortolanError("CONNECTION_CLOSED", "the workspace is closed");
+    if (isClosed)
+      throw new PortolanError("CONNECTION_CLOSED", "the workspace is closed", { hint: CLOSED_HINT });
     warnMissing(list);
   };
   const findOwner = (name: string, request: RequestOptions | undefined): Promise<void> => {

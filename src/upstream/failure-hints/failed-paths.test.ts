@@ -1,5 +1,8 @@
 import { expect, test } from "vitest";
+import type { Diagnostic } from "../../errors/index.ts";
+import type { LaunchNews } from "../../launch/index.ts";
 import { argumentPaths, failedPaths, refusedRelativePaths } from "./failed-access.ts";
+import { createLaunchDiagnostics } from "./launch-diagnostics.ts";
 
 test.each([
   ["Error: ENOENT: no such file or directory, open '/home/ann/my notes.txt'", ["/home/ann/my notes.txt"]],
@@ -41,4 +44,23 @@ test.each([
   ["rm: cannot remove 'shared/q1': No such file or directory", []],
 ])("refusedRelativePaths reads: %s", (text, paths) => {
   expect(refusedRelativePaths(text)).toEqual(paths);
+});
+
+test("the result of a call and the diagnostic name the same place of a denied path", () => {
+  const reported: Diagnostic[] = [];
+  const { onLaunch, checkResult } = createLaunchDiagnostics("web", (one) => reported.push(one), undefined);
+  onLaunch({
+    type: "planned",
+    plan: {
+      notGranted: [],
+      sandbox: { mode: "enforce", backend: "bubblewrap", missing: [], policy: { network: [], home: "/h" } },
+    },
+    hiddenAmong: (words: string[]) => words.map((path) => ({ path, where: "args[0]" })),
+  } as unknown as LaunchNews);
+  const params = { name: "t", arguments: { path: "/srv/b" } };
+  const text = "EACCES: permission denied, open '/srv/b'";
+  const failed = { isError: true, content: [{ type: "text", text }] };
+  const place = "hides /srv/b, named in the arguments of a call";
+  expect(JSON.stringify(checkResult(failed, { method: "tools/call", params }))).toContain(place);
+  expect(reported).toMatchObject([{ message: expect.stringContaining(place) as string }]);
 });

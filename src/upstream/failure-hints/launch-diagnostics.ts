@@ -224,7 +224,9 @@ export function createLaunchDiagnostics(
     }
     const failed = found.map((one) => ({ ...one, isForReading }));
     reportNamed(failed, { isOutside, at: new Date().toISOString() });
-    const paths = new Map(failed.map((one) => [one.path, toDenial(one, isOutside)]));
+    // The first place of a path is also the one that was reported.
+    const paths = new Map<string, PathDenial>();
+    for (const one of failed) if (!paths.has(one.path)) paths.set(one.path, toDenial(one, isOutside));
     const hosts = isFailed ? connectionDenials(server, deniedSince(since), granted, command) : [];
     const denials = [...inPrivateHome, ...paths.values(), ...hosts];
     if (isOperator) return withDenials(result, denials);
