@@ -385,6 +385,28 @@ test("a command reports a changed server that does not run", async () => {
   expect(removed.err).toMatch(/one: .*second-missing/);
 });
 
+test("reload waits for the start of a server that was put back, although its tools are known", async () => {
+  const { cwd, run, save } = setUp({});
+  const program = join(cwd, "server.mjs");
+  const { args } = stdioCommand("--era=modern");
+  const sandbox = { fs: { read: ["/"] } };
+  const one = { command: process.execPath, args: [program, "--era=modern"], sandbox };
+  const lazy = { ...one, start: "lazy" };
+  writeFileSync(program, `await import(${JSON.stringify(args[0])});`);
+  save({ servers: { one, lazy } });
+  expect((await run("serve", "--daemon")).code).toBe(0);
+  save({ servers: {} });
+  expect((await run("reload")).code).toBe(0);
+
+  writeFileSync(program, 'throw new Error("broken script");');
+  save({ servers: { one, lazy } });
+  const reloaded = await run("reload", "--text");
+  expect(reloaded.code).toBe(3);
+  expect(reloaded.out).toMatch(/^one failed.*broken script/m);
+  // A lazy server starts with its first call.
+  expect(reloaded.out).toMatch(/^lazy idle/m);
+});
+
 test("list and why show what a caller may use; refused calls are in the log and the events", async () => {
   const callers = [{ name: "ci", token: "${file:token}", deny: { tools: ["one.fail", "one.ask_*"] } }];
   const { cwd, run } = setUp({ servers: { one: fixture(), two: fixture() }, gateway: { port: 0, callers } });
