@@ -7,6 +7,7 @@ import {
   readFileSync,
   realpathSync,
   renameSync,
+  rmSync,
   writeFileSync,
 } from "node:fs";
 import { basename, join } from "node:path";
@@ -405,6 +406,31 @@ test("reload waits for the start of a server that was put back, although its too
   expect(reloaded.out).toMatch(/^one failed.*broken script/m);
   // A lazy server starts with its first call.
   expect(reloaded.out).toMatch(/^lazy idle/m);
+});
+
+test("a gateway keeps its config if portolan.yaml is emptied or deleted, until the file has content", async () => {
+  const { cwd, run, save } = setUp({ servers: { one: fixture() } });
+  expect((await run("serve", "--daemon")).code).toBe(0);
+  const file = join(cwd, "portolan.yaml");
+  writeFileSync(file, "");
+  const emptied = await run("reload", "--text");
+  expect(emptied.code).toBe(2);
+  expect(emptied.err + emptied.out).toContain(
+    "portolan.yaml: the file is empty, so Portolan keeps using its last valid content. Restore the file. To remove all servers and settings, write servers: {} into the file. To stop the gateway: portolan stop.",
+  );
+  rmSync(file);
+  const deleted = await run("reload", "--text");
+  expect(deleted.code).toBe(2);
+  expect(deleted.err + deleted.out).toContain("the file does not exist any more");
+  const status = await run("status", "--text");
+  expect(status.code).toBe(2);
+  expect(status.out).toMatch(/^one +ready/m);
+  expect(status.out).toContain("the file does not exist any more");
+  expect(status.out).not.toContain("There are no servers");
+  save({ servers: {} });
+  expect(await run("reload", "--text")).toMatchObject({
+    ...{ code: 0, out: expect.stringContaining("Servers removed: one") as string },
+  });
 });
 
 test("list and why show what a caller may use; refused calls are in the log and the events", async () => {
