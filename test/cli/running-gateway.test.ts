@@ -1,5 +1,6 @@
 // Commands while a gateway runs: one copy of each server, and a state file that the commands verify.
 
+import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -427,8 +428,15 @@ describe("reload", () => {
     expect(shown.diagnostics.some(({ severity }) => severity === "error")).toBe(true);
     expect((await place.run("events", "--text")).out).toContain("settings not reloaded");
 
-    // Two callers with one token are valid YAML, but no valid settings.
-    const same = { callers: ["x", "y"].map((name) => ({ name, token: "the-same-token-0123456789" })) };
+    // Two callers with one token, written in two ways, are a valid file, but no valid settings.
+    const token = "the-same-token-0123456789";
+    const token_sha256 = createHash("sha256").update(token).digest("hex");
+    const same = {
+      callers: [
+        { name: "x", token },
+        { name: "y", token_sha256 },
+      ],
+    };
     place.save(yaml({ good: entry("--era=modern") }, same));
     await gateway.shows("x and y have the same token");
     expect(await get(url, "bob")).not.toBe(401);
