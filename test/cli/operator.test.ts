@@ -433,6 +433,23 @@ test("a gateway keeps its config if portolan.yaml is emptied or deleted, until t
   });
 });
 
+test("serve --daemon prints warnings about rules that protect nothing, also after a removal", async () => {
+  const approval = [{ tools: ["two.ech0", "on.echo"] }];
+  const { run } = setUp({ servers: { one: fixture(), two: fixture() }, gateway: { port: 0, approval } });
+  const started = await run("serve", "--daemon", "--text");
+  expect(started).toMatchObject({ code: 0, out: expect.stringMatching(/one +ready/) as string });
+  expect(started.err).toMatch(
+    /portolan\.yaml:1:\d+ warning the pattern "on\.echo" matches no tool: .*No call waits for approval because of this pattern/,
+  );
+  expect(started.err).toContain('gateway.approval[0] names the tool "two.ech0", but the server two has no');
+  expect(await run("remove", "two")).toMatchObject({ code: 0 });
+  await run("stop");
+  const again = await run("serve", "--daemon");
+  expect(again).toMatchObject({
+    ...{ code: 0, err: expect.stringContaining('"two.ech0" matches no tool') as string },
+  });
+});
+
 test("list and why show what a caller may use; refused calls are in the log and the events", async () => {
   const callers = [{ name: "ci", token: "${file:token}", deny: { tools: ["one.fail", "one.ask_*"] } }];
   const { cwd, run } = setUp({ servers: { one: fixture(), two: fixture() }, gateway: { port: 0, callers } });
