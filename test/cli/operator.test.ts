@@ -2,6 +2,7 @@
 
 import {
   chmodSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readFileSync,
@@ -10,7 +11,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
-import { basename, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
@@ -217,6 +218,7 @@ test("the error of a start names a damaged audit log, until the log is moved awa
   const none = await run("audit", "calls", "--verify", "--text");
   expect(none).toMatchObject({ code: 1 });
   expect(none.out).toContain("The audit log is on, but");
+  expect(none.out).not.toContain("hint");
   expect(JSON.parse((await run("audit", "calls", "--verify")).out)).toMatchObject({
     intact: false,
     records: 0,
@@ -239,6 +241,22 @@ test("the error of a start names a damaged audit log, until the log is moved awa
   renameSync(anchors, join(top, "old-anchors"));
   expect((await serve()).err).not.toContain("audit log");
   expect((await run("audit", "calls", "--verify")).code).toBe(0);
+});
+
+test("verify names the audit log of a workspace that is now at another path", async () => {
+  const { top, cwd, env, run } = setUp({ servers: { one: fixture() }, audit: true });
+  await run("serve", "--daemon");
+  await run("call", "one.echo", "text=x");
+  await run("stop");
+  const { folder } = JSON.parse((await run("audit", "calls", "--json")).out) as { folder: string };
+  mkdirSync(join(dirname(folder), "without-a-log"));
+  const moved = join(top, "elsewhere");
+  cpSync(cwd, moved, { recursive: true });
+  const verified = await portolan(["audit", "calls", "--verify", "--text"], { cwd: moved, env });
+  expect(verified.code).toBe(1);
+  const text = verified.out.replaceAll(/\s+/g, " ");
+  expect(text).toContain("contains no log to verify.");
+  expect(text).toContain(`hint These folders beside it contain audit logs: ~${folder.slice(top.length)}. If`);
 });
 
 test("after secrets set, a reload restarts servers and replaces tokens of callers and of the gateway", async () => {
