@@ -1,21 +1,12 @@
 // Tasks of an operator with a gateway in the background: secrets, pins, denials, reloads, and gateways of other folders.
 
-import {
-  chmodSync,
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from "node:fs";
-import { basename, dirname, join } from "node:path";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
-import { envelope, EVERYTHING, portolan, type Ran, resultText, temporaryFolder } from "../helpers/cli.ts";
+import { fixture, type Place, setUp } from "../helpers/background-gateway.ts";
+import { envelope, EVERYTHING, portolan, type Ran, resultText } from "../helpers/cli.ts";
 import { until } from "../helpers/connect.ts";
 import { needs } from "../helpers/needs.ts";
 import { RawModern } from "../helpers/raw-clients.ts";
@@ -23,39 +14,6 @@ import { openTmux, programFolder } from "../helpers/tmux.ts";
 
 const SHELL = fileURLToPath(new URL("../fixtures/shell-server.mjs", import.meta.url));
 const TOKEN = "token-of-the-caller-0123456789";
-
-interface Place {
-  readonly top: string;
-  readonly cwd: string;
-  readonly env: Record<string, string>;
-  readonly run: (...words: string[]) => Promise<Ran>;
-  readonly pipe: (stdin: string, ...words: string[]) => Promise<Ran>;
-  readonly save: (config: object) => void;
-}
-
-function setUp(config: object): Place {
-  const top = realpathSync(temporaryFolder());
-  const cwd = join(top, "project");
-  mkdirSync(cwd);
-  const env = {
-    HOME: top,
-    ...{ XDG_CACHE_HOME: join(top, "cache"), XDG_CONFIG_HOME: join(top, "config") },
-    ...{ XDG_DATA_HOME: join(top, "data"), XDG_STATE_HOME: join(top, "state"), XDG_RUNTIME_DIR: top },
-    // The tests never use the developer's keyring.
-    DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
-  };
-  const save = (text: object): void =>
-    writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ version: 1, gateway: { port: 0 }, ...text }));
-  save(config);
-  const pipe = (stdin: string, ...words: string[]): Promise<Ran> => portolan(words, { cwd, env, stdin });
-  onTestFinished(async () => void (await portolan(["stop", "--all"], { cwd, env })));
-  return { top, cwd, env, save, pipe, run: (...words) => pipe("", ...words) };
-}
-
-const fixture = (env: Record<string, string> = {}): object => {
-  const { command, args } = stdioCommand("--era=modern");
-  return { command, args: [...args], env };
-};
 
 /** Creates a passphrase file, for processes without a terminal. */
 function withPassphrase({ top, env }: Place): string {
@@ -243,22 +201,6 @@ test("the error of a start names a damaged audit log, until the log is moved awa
   expect((await run("audit", "calls", "--verify")).code).toBe(0);
 });
 
-test("verify names the audit log of a workspace that is now at another path", async () => {
-  const { top, cwd, env, run } = setUp({ servers: { one: fixture() }, audit: true });
-  await run("serve", "--daemon");
-  await run("call", "one.echo", "text=x");
-  await run("stop");
-  const { folder } = JSON.parse((await run("audit", "calls", "--json")).out) as { folder: string };
-  mkdirSync(join(dirname(folder), "without-a-log"));
-  const moved = join(top, "elsewhere");
-  cpSync(cwd, moved, { recursive: true });
-  const verified = await portolan(["audit", "calls", "--verify", "--text"], { cwd: moved, env });
-  expect(verified.code).toBe(1);
-  const text = verified.out.replaceAll(/\s+/g, " ");
-  expect(text).toContain("contains no log to verify.");
-  expect(text).toContain(`hint These folders beside it contain audit logs: ~${folder.slice(top.length)}. If`);
-});
-
 test("after secrets set, a reload restarts servers and replaces tokens of callers and of the gateway", async () => {
   const shell = { command: process.execPath, args: [SHELL], env: { TOKEN: "${TOKEN}" } };
   const callers = [{ name: "ci", token: "${CI_TOKEN}" }];
@@ -402,70 +344,6 @@ test("a command reports a changed server that does not run", async () => {
   expect(removed.code).toBe(3);
   expect(removed.err).toContain("has applied the change, but not all changed servers could start.");
   expect(removed.err).toMatch(/one: .*second-missing/);
-});
-
-test("reload waits for the start of a server that was put back, although its tools are known", async () => {
-  const { cwd, run, save } = setUp({});
-  const program = join(cwd, "server.mjs");
-  const { args } = stdioCommand("--era=modern");
-  const sandbox = { fs: { read: ["/"] } };
-  const one = { command: process.execPath, args: [program, "--era=modern"], sandbox };
-  const lazy = { ...one, start: "lazy" };
-  writeFileSync(program, `await import(${JSON.stringify(args[0])});`);
-  save({ servers: { one, lazy } });
-  expect((await run("serve", "--daemon")).code).toBe(0);
-  save({ servers: {} });
-  expect((await run("reload")).code).toBe(0);
-
-  writeFileSync(program, 'throw new Error("broken script");');
-  save({ servers: { one, lazy } });
-  const reloaded = await run("reload", "--text");
-  expect(reloaded.code).toBe(3);
-  expect(reloaded.out).toMatch(/^one failed.*broken script/m);
-  // A lazy server starts with its first call.
-  expect(reloaded.out).toMatch(/^lazy idle/m);
-});
-
-test("a gateway keeps its config if portolan.yaml is emptied or deleted, until the file has content", async () => {
-  const { cwd, run, save } = setUp({ servers: { one: fixture() } });
-  expect((await run("serve", "--daemon")).code).toBe(0);
-  const file = join(cwd, "portolan.yaml");
-  writeFileSync(file, "");
-  const emptied = await run("reload", "--text");
-  expect(emptied.code).toBe(2);
-  expect(emptied.err + emptied.out).toContain(
-    "portolan.yaml: the file is empty, so Portolan keeps using its last valid content. Restore the file. To remove all servers and settings, write servers: {} into the file. To stop the gateway: portolan stop.",
-  );
-  rmSync(file);
-  const deleted = await run("reload", "--text");
-  expect(deleted.code).toBe(2);
-  expect(deleted.err + deleted.out).toContain("the file does not exist any more");
-  const status = await run("status", "--text");
-  expect(status.code).toBe(2);
-  expect(status.out).toMatch(/^one +ready/m);
-  expect(status.out).toContain("the file does not exist any more");
-  expect(status.out).not.toContain("There are no servers");
-  save({ servers: {} });
-  expect(await run("reload", "--text")).toMatchObject({
-    ...{ code: 0, out: expect.stringContaining("Servers removed: one") as string },
-  });
-});
-
-test("serve --daemon prints warnings about rules that protect nothing, also after a removal", async () => {
-  const approval = [{ tools: ["two.ech0", "on.echo"] }];
-  const { run } = setUp({ servers: { one: fixture(), two: fixture() }, gateway: { port: 0, approval } });
-  const started = await run("serve", "--daemon", "--text");
-  expect(started).toMatchObject({ code: 0, out: expect.stringMatching(/one +ready/) as string });
-  expect(started.err).toMatch(
-    /portolan\.yaml:1:\d+ warning the pattern "on\.echo" matches no tool: .*No call waits for approval because of this pattern/,
-  );
-  expect(started.err).toContain('gateway.approval[0] names the tool "two.ech0", but the server two has no');
-  expect(await run("remove", "two")).toMatchObject({ code: 0 });
-  await run("stop");
-  const again = await run("serve", "--daemon");
-  expect(again).toMatchObject({
-    ...{ code: 0, err: expect.stringContaining('"two.ech0" matches no tool') as string },
-  });
 });
 
 test("list and why show what a caller may use; refused calls are in the log and the events", async () => {

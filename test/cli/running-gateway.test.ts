@@ -1,6 +1,5 @@
 // Commands while a gateway runs: one copy of each server, and a state file that the commands verify.
 
-import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -429,14 +428,8 @@ describe("reload", () => {
     expect((await place.run("events", "--text")).out).toContain("settings not reloaded");
 
     // Two callers with one token, written in two ways, are a valid file, but no valid settings.
-    const token = "the-same-token-0123456789";
-    const token_sha256 = createHash("sha256").update(token).digest("hex");
-    const same = {
-      callers: [
-        { name: "x", token },
-        { name: "y", token_sha256 },
-      ],
-    };
+    const tokenOf = (name: string): string => `\${NO_${name}:-the-same-token-0123456789}`;
+    const same = { callers: ["x", "y"].map((name) => ({ name, token: tokenOf(name) })) };
     place.save(yaml({ good: entry("--era=modern") }, same));
     await gateway.shows("x and y have the same token");
     expect(await get(url, "bob")).not.toBe(401);
