@@ -2,7 +2,7 @@
 
 import { createHash } from "node:crypto";
 import { readdir, realpath } from "node:fs/promises";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { AuditSettings } from "../model/index.ts";
 
 export interface AuditFolders {
@@ -12,6 +12,7 @@ export interface AuditFolders {
 
 /** Gateways of the same workspace that run at the same time write chains of their own. */
 export const MAX_CHAINS = 64;
+const MAX_NEIGHBOURS = 1_000;
 const FILE = /^(calls(?:-\d{1,2})?)(?:\.(\d{16}))?\.jsonl$/;
 
 /** The folders of a workspace's audit log. `workspace` is its folder or file. */
@@ -54,6 +55,25 @@ export async function chainFiles(folder: string): Promise<ReadonlyMap<string, re
     files.push(join(folder, name));
   }
   return chains;
+}
+
+/** Folders with logs beside an audit log: first those of workspaces with the same name, which may be the same one at another path. */
+export async function neighbouringLogs({ log }: AuditFolders): Promise<readonly string[]> {
+  const parent = dirname(log);
+  const entries = await readdir(parent, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(parent, name));
+  const others = folders.filter((folder) => folder !== log).slice(0, MAX_NEIGHBOURS);
+  const isLog = await Promise.all(
+    others.map((folder) =>
+      chainFiles(folder).then(
+        (chains) => chains.size > 0,
+        () => false,
+      ),
+    ),
+  );
+  const workspace = (folder: string): string => basename(folder).replace(/-[0-9a-f]{16}$/, "");
+  const isOther = (folder: string): number => (workspace(folder) === workspace(log) ? 0 : 1);
+  return others.filter((_, index) => isLog[index]).toSorted((a, b) => isOther(a) - isOther(b));
 }
 
 /** The chains that have an anchor, also if their files are gone. */

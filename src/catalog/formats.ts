@@ -42,6 +42,8 @@ export interface ParsedFile {
   readonly leftOut?: readonly Diagnostic[];
   readonly manifest?: ManifestSettings;
   readonly workspace?: WorkspaceSettings;
+  /** True for a portolan.yaml without content, or with comments only. */
+  readonly isEmpty?: boolean;
   /** Gateway settings of an mcpfile that is served by itself. */
   readonly gateway?: GatewaySettings;
 }
@@ -142,8 +144,8 @@ async function asMcpfile(text: string, file: string, beside?: BesideFile): Promi
 
 async function asWorkspace(text: string, file: string): Promise<ParsedFile> {
   const { parseWorkspace } = await formats.workspace();
-  const { settings, servers, diagnostics } = parseWorkspace(text, file);
-  return { format: "workspace", servers, diagnostics, workspace: settings };
+  const { settings, servers, diagnostics, isEmpty } = parseWorkspace(text, file);
+  return { format: "workspace", servers, diagnostics, workspace: settings, isEmpty };
 }
 
 async function asManifest(text: string, file: string): Promise<ParsedFile> {

@@ -213,12 +213,12 @@ servers: {files: {command: x}}
       ],
       [
         "warning",
-        'the pattern "fles.write_file" matches no tool: it does not begin with the name of a server',
+        'the pattern "fles.write_file" matches no tool: it does not begin with the name of a server. No call waits for approval because of this pattern',
         'Did you mean "files"?',
       ],
       [
         "warning",
-        'the pattern "fils.*" matches no tool: it does not begin with the name of a server',
+        'the pattern "fils.*" matches no tool: it does not begin with the name of a server. No call waits for approval because of this pattern',
         'Did you mean "files"?',
       ],
       [

@@ -34,6 +34,8 @@ export interface Loaded {
   readonly catalog: Catalog;
   /** True if the workspace's own file has an error, and the settings are those of its last valid text. */
   readonly isEarlier: boolean;
+  /** True if that error is that the file does not exist any more, or is empty. */
+  readonly isGone: boolean;
   readonly plan: WatchPlan;
 }
 
@@ -66,14 +68,14 @@ export async function load(
   memory: Memory,
   accepted: AcceptedFiles = new AcceptedFiles(undefined),
 ): Promise<Loaded> {
-  const { top, single, diagnostics } = await findWorkspace(folder);
+  const { top, single, diagnostics } = await findWorkspace(folder, memory.files);
   const context = { ...options, folder: top };
   const only = onlyDriver(single);
   const own =
     single === undefined
       ? await readOwn(top, context, memory, accepted, diagnostics)
       : only === undefined
-        ? await readSource(single, undefined, context, memory.files, accepted.read)
+        ? await readSource({ ...single, isOwn: true }, undefined, context, memory.files, accepted.read)
         : undefined;
   const settings: WorkspaceSettings = own?.parsed?.workspace ?? {
     defaults: {},
@@ -135,7 +137,7 @@ export async function load(
   const others = [envFile, tls?.cert, tls?.key, audit?.folder, audit?.anchors];
   const used = [...plan.files, ...drivers.beside, ...others];
   const whole = { ...catalog, lock, usedPaths: usedPaths(top, single === undefined, used) };
-  return { catalog: whole, isEarlier, plan };
+  return { catalog: whole, isEarlier, isGone: own?.gone !== undefined, plan };
 }
 
 /** Most workspaces have no driver of a package, and their lock file names no contracts. */
@@ -192,11 +194,12 @@ function withContracts(
 /** A path to a file means a workspace of this one config file. */
 async function findWorkspace(
   path: string,
+  known: ParsedFiles,
 ): Promise<{ readonly top: string; readonly single?: SourceFile; readonly diagnostics: Diagnostic[] }> {
   const full = resolve(path);
   const stats = await stat(full).catch(() => undefined);
   if (stats?.isDirectory() === true) return { top: full, diagnostics: [] };
-  if (stats !== undefined) {
+  if (stats !== undefined || known.has(full)) {
     const named = { text: path, line: 1, column: 1, path: [] };
     const folder = dirname(full);
     // A driver in `.drivers` belongs to the workspace around it.
@@ -241,11 +244,15 @@ async function readOwn(
 ): Promise<ReadSource | undefined> {
   const found: ReadSource[] = [];
   for (const name of OWN_NAMES) {
-    const source: SourceFile = { file: join(folder, name) };
+    const source: SourceFile = { file: join(folder, name), isOwn: true };
     const read = await readSource(source, undefined, context, memory.files, accepted.read);
     if (read.parsed !== undefined || read.diagnostics.length > 0) found.push(read);
   }
-  const [first, second] = found;
+  const present = found.filter(({ gone }) => gone !== "missing");
+  // A file that was renamed to the other name is not missed.
+  if (present.length > 0)
+    for (const { file, gone } of found) if (gone === "missing") memory.files.delete(file);
+  const [first, second] = present.length > 0 ? present : found;
   if (first !== undefined && second !== undefined)
     diagnostics.push({
       code: "NAME_AMBIGUOUS",

@@ -19,7 +19,11 @@ export interface ReadSource {
   readonly valid: boolean;
   /** Set if `parsed` is the last valid content, because the current one has an error. */
   readonly isEarlier?: true;
+  /** Set if that error is that the file has no content any more. */
+  readonly gone?: Gone;
 }
+
+type Gone = "missing" | "empty";
 
 /** `own` is the file that lists the source. Missing sources are reported there. */
 export async function readSource(
@@ -31,7 +35,10 @@ export async function readSource(
 ): Promise<ReadSource> {
   const { file, named } = source;
   const read = await readFile(file);
+  const old = memory.get(file)?.parsed;
+  const used = source.isOwn === true && old?.isEmpty !== true ? old : undefined;
   if (read.kind === "missing") {
+    if (used !== undefined) return keepGone(file, used, "missing");
     memory.delete(file);
     if (named === undefined) return { file, parsed: undefined, diagnostics: [], valid: true };
     const { line, column } = named;
@@ -74,6 +81,7 @@ export async function readSource(
   if (parsed === undefined) return keepOld(file, memory, undefined, [unknownFormat(file, read.text)]);
   if (parsed.diagnostics.some(({ severity }) => severity === "error"))
     return keepOld(file, memory, parsed, parsed.diagnostics);
+  if (parsed.isEmpty === true && used !== undefined) return keepGone(file, used, "empty");
   memory.set(file, { text, parsed });
   return { file, parsed, diagnostics: parsed.diagnostics, valid: true };
 }
@@ -113,6 +121,18 @@ function skipped(file: string, [first]: readonly Diagnostic[]): Diagnostic {
   const { line, column } = first ?? {};
   const message = `Portolan ignores ${file}: ${first?.message ?? "it cannot be read"}`;
   return { code: "FILE_INVALID", severity: "warning", message, file, line, column };
+}
+
+/** A file that is deleted or emptied by mistake would take the servers, the callers and the rules about them with it. */
+function keepGone(file: string, parsed: ParsedFile, gone: Gone): ReadSource {
+  const error: Diagnostic = {
+    code: "FILE_FAILED",
+    severity: "error",
+    message: `the file ${gone === "missing" ? "does not exist any more" : "is empty"}, so Portolan keeps using its last valid content`,
+    file,
+    hint: "Restore the file. To remove all servers and settings, write servers: {} into the file. To stop the gateway: portolan stop.",
+  };
+  return { file, parsed, diagnostics: [error], valid: false, isEarlier: true, gone };
 }
 
 /** Returns the last valid state of a file, or the valid parts of its current state. */

@@ -3,7 +3,7 @@
 import { resolve } from "node:path";
 import { type Diagnostic, didYouMean } from "../errors/index.ts";
 import type { GatewaySettings, RegistrySetting, ServerConfig } from "../model/index.ts";
-import type { WorkspaceSettings } from "./formats.ts";
+import type { PlacedWord, WorkspaceSettings } from "./formats.ts";
 import type { ReadSource } from "./read-source.ts";
 import type { CatalogSettings } from "./types.ts";
 
@@ -150,11 +150,20 @@ function warnOfUnknownTools(
   own: string | undefined,
   diagnostics: Diagnostic[],
 ): void {
-  for (const { text, line, column } of gatewayTools) {
+  for (const { text, line, column, path } of gatewayTools) {
     const found = unmatchedPattern(text, aliases);
-    if (found !== undefined)
-      diagnostics.push({ code: "FILE_INVALID", severity: "warning", ...found, file: own, line, column });
+    if (found === undefined) continue;
+    const message = `${found.message}${effectOf(path)}`;
+    // No error: after the removal of a server, a gateway must still start and apply changes while a rule names the server.
+    const diagnostic = { code: "FILE_INVALID", severity: "warning", ...found, message } as const;
+    diagnostics.push({ ...diagnostic, file: own, line, column });
   }
+}
+
+/** What a safeguard that matches no tool does not do. */
+function effectOf(path: PlacedWord["path"]): string {
+  if (path[1] === "approval") return ". No call waits for approval because of this pattern";
+  return path[3] === "deny" ? ". The pattern denies no tool" : "";
 }
 
 /** The message about a tool pattern that begins with the name of no server; undefined if it may match a tool. */
@@ -166,7 +175,7 @@ export function unmatchedPattern(
   // A pattern without a dot, such as `*_file`, and `fi*.read` may match the tools of any server.
   if (server.includes("*")) return undefined;
   const isFull = (alias: string): boolean => pattern.startsWith(`mcp_${alias}_`);
-  if (aliases.some((alias) => pattern.startsWith(alias) || isFull(alias))) return undefined;
+  if (aliases.some((alias) => pattern.startsWith(`${alias}.`) || isFull(alias))) return undefined;
   return {
     message: `the pattern ${JSON.stringify(pattern)} matches no tool: it does not begin with the name of a server`,
     hint: pattern.includes(".")

@@ -97,6 +97,26 @@ servers: {files: {comand: x}}
   ]);
 });
 
+test("the warning about a pattern that matches no tool says what it does not protect", async () => {
+  const rules = join(folder, "safeguards");
+  mkdirSync(rules);
+  writeFileSync(
+    join(rules, "portolan.yaml"),
+    `gateway:
+  approval: [{tools: [filesystem.read]}]
+  callers: [{name: approval, token: "\${A}", allow: {tools: [a.b]}, deny: {tools: [c.d]}}]
+servers: {files: {command: x}}
+`,
+  );
+  const { diagnostics } = await validateFiles([rules]);
+  const fact = "matches no tool: it does not begin with the name of a server";
+  expect(diagnostics.map(({ severity, message }) => [severity, message])).toEqual([
+    ["warning", `the pattern "a.b" ${fact}`],
+    ["warning", `the pattern "c.d" ${fact}. The pattern denies no tool`],
+    ["warning", `the pattern "filesystem.read" ${fact}. No call waits for approval because of this pattern`],
+  ]);
+});
+
 test("a folder is checked as a workspace", async () => {
   const empty = join(folder, "empty");
   mkdirSync(empty);

@@ -29,8 +29,8 @@ export interface GatewayFacts {
   readonly files?: readonly string[];
   /** Changes of the config files that are not in use, and why. */
   readonly problems: readonly string[];
-  /** The config files whose changes the gateway ignores, because a server may have made them; absent from an older gateway. */
-  readonly untrustedFiles?: readonly string[];
+  /** The config files whose changes the gateway ignores: a server may have made them, or the file is gone. Absent from an older gateway. */
+  readonly ignoredFiles?: readonly string[];
   /** How much callers used of their budgets, the fullest first. */
   readonly budgets?: readonly BudgetUse[];
   /** The callers with their rules, as they are in use; absent from an older gateway. */

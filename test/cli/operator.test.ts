@@ -1,19 +1,12 @@
 // Tasks of an operator with a gateway in the background: secrets, pins, denials, reloads, and gateways of other folders.
 
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  writeFileSync,
-} from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
-import { envelope, EVERYTHING, portolan, type Ran, resultText, temporaryFolder } from "../helpers/cli.ts";
+import { fixture, type Place, setUp } from "../helpers/background-gateway.ts";
+import { envelope, EVERYTHING, portolan, type Ran, resultText } from "../helpers/cli.ts";
 import { until } from "../helpers/connect.ts";
 import { needs } from "../helpers/needs.ts";
 import { RawModern } from "../helpers/raw-clients.ts";
@@ -21,39 +14,6 @@ import { openTmux, programFolder } from "../helpers/tmux.ts";
 
 const SHELL = fileURLToPath(new URL("../fixtures/shell-server.mjs", import.meta.url));
 const TOKEN = "token-of-the-caller-0123456789";
-
-interface Place {
-  readonly top: string;
-  readonly cwd: string;
-  readonly env: Record<string, string>;
-  readonly run: (...words: string[]) => Promise<Ran>;
-  readonly pipe: (stdin: string, ...words: string[]) => Promise<Ran>;
-  readonly save: (config: object) => void;
-}
-
-function setUp(config: object): Place {
-  const top = realpathSync(temporaryFolder());
-  const cwd = join(top, "project");
-  mkdirSync(cwd);
-  const env = {
-    HOME: top,
-    ...{ XDG_CACHE_HOME: join(top, "cache"), XDG_CONFIG_HOME: join(top, "config") },
-    ...{ XDG_DATA_HOME: join(top, "data"), XDG_STATE_HOME: join(top, "state"), XDG_RUNTIME_DIR: top },
-    // The tests never use the developer's keyring.
-    DBUS_SESSION_BUS_ADDRESS: "unix:path=/nowhere",
-  };
-  const save = (text: object): void =>
-    writeFileSync(join(cwd, "portolan.yaml"), JSON.stringify({ version: 1, gateway: { port: 0 }, ...text }));
-  save(config);
-  const pipe = (stdin: string, ...words: string[]): Promise<Ran> => portolan(words, { cwd, env, stdin });
-  onTestFinished(async () => void (await portolan(["stop", "--all"], { cwd, env })));
-  return { top, cwd, env, save, pipe, run: (...words) => pipe("", ...words) };
-}
-
-const fixture = (env: Record<string, string> = {}): object => {
-  const { command, args } = stdioCommand("--era=modern");
-  return { command, args: [...args], env };
-};
 
 /** Creates a passphrase file, for processes without a terminal. */
 function withPassphrase({ top, env }: Place): string {
@@ -216,6 +176,7 @@ test("the error of a start names a damaged audit log, until the log is moved awa
   const none = await run("audit", "calls", "--verify", "--text");
   expect(none).toMatchObject({ code: 1 });
   expect(none.out).toContain("The audit log is on, but");
+  expect(none.out).not.toContain("hint");
   expect(JSON.parse((await run("audit", "calls", "--verify")).out)).toMatchObject({
     intact: false,
     records: 0,

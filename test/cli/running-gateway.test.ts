@@ -427,8 +427,9 @@ describe("reload", () => {
     expect(shown.diagnostics.some(({ severity }) => severity === "error")).toBe(true);
     expect((await place.run("events", "--text")).out).toContain("settings not reloaded");
 
-    // Two callers with one token are valid YAML, but no valid settings.
-    const same = { callers: ["x", "y"].map((name) => ({ name, token: "the-same-token-0123456789" })) };
+    // Two callers with one token, written in two ways, are a valid file, but no valid settings.
+    const tokenOf = (name: string): string => `\${NO_${name}:-the-same-token-0123456789}`;
+    const same = { callers: ["x", "y"].map((name) => ({ name, token: tokenOf(name) })) };
     place.save(yaml({ good: entry("--era=modern") }, same));
     await gateway.shows("x and y have the same token");
     expect(await get(url, "bob")).not.toBe(401);

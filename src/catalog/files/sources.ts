@@ -13,6 +13,8 @@ export interface SourceFile {
   readonly named?: PlacedWord;
   /** True if a pattern matched the file. */
   readonly matched?: boolean;
+  /** True for the file that declares the workspace: its last content stays in use if it is deleted or emptied. */
+  readonly isOwn?: true;
 }
 
 export interface Sources {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { FSWatcher } from "chokidar";
 import { afterEach, expect, onTestFinished, test, vi } from "vitest";
-import { type CatalogChange, type CatalogWatch, watchCatalog } from "./watch.ts";
+import { type CatalogChange, type CatalogWatch, watchCatalog, type WatchOptions } from "./watch.ts";
 import { toCommandLine } from "../../model/index.ts";
 
 const open: AbortController[] = [];
@@ -17,7 +17,10 @@ function manifest(command: string, ...aliases: string[]): string {
 }
 
 /** A watched folder, its changes one after another. */
-async function watched(files: Readonly<Record<string, string>>): Promise<{
+async function watched(
+  files: Readonly<Record<string, string>>,
+  options: WatchOptions = {},
+): Promise<{
   readonly watch: CatalogWatch;
   readonly changes: CatalogChange[];
   next(): Promise<CatalogChange>;
@@ -41,7 +44,7 @@ async function watched(files: Readonly<Record<string, string>>): Promise<{
     if (waiter === undefined) changes.push(change);
     else waiter(change);
   };
-  const watch = await watchCatalog(folder, onChange, controller.signal, { debounceMs: 1 });
+  const watch = await watchCatalog(folder, onChange, controller.signal, { debounceMs: 1, ...options });
   return {
     watch,
     changes,
@@ -123,6 +126,72 @@ test("a broken portolan.yaml keeps its last valid settings, sources and servers"
   expect(await next()).toMatchObject({ added: [], removed: ["own"], changed: [], settingsChanged: true });
 });
 
+test("an emptied or deleted portolan.yaml keeps its last servers and settings, until the file says otherwise", async () => {
+  const text = "servers: {own: {command: x}}\ngateway: {approval: [{tools: ['own.*']}]}\n";
+  const { watch, next, write, path } = await watched({ "portolan.yaml": text });
+  const { settings } = watch.catalog;
+  expect(settings.gateway?.approval).toHaveLength(1);
+  const kept = (what: string): object => ({
+    ...{ added: [], removed: [], changed: [], settingsChanged: false },
+    catalog: {
+      settings,
+      diagnostics: [
+        {
+          severity: "error",
+          message: `the file ${what}, so Portolan keeps using its last valid content`,
+          file: path("portolan.yaml"),
+          hint: expect.stringContaining("write servers: {} into the file") as string,
+        },
+      ],
+    },
+  });
+  write("portolan.yaml", "");
+  expect(await next()).toMatchObject(kept("is empty"));
+  rmSync(path("portolan.yaml"));
+  expect(await next()).toMatchObject(kept("does not exist any more"));
+  write("portolan.yaml", "# nothing\n");
+  expect(await next()).toMatchObject(kept("is empty"));
+  // The earlier content is not forgotten while the file is gone.
+  write("portolan.yaml", "servers: [");
+  expect(await next()).toMatchObject({ removed: [], settingsChanged: false });
+  write("portolan.yaml", "servers: {}\n");
+  const applied = await next();
+  expect(applied).toMatchObject({ removed: ["own"], settingsChanged: true });
+  expect(applied.catalog.diagnostics).toEqual([]);
+});
+
+test("a portolan.yaml that is gone for a moment is not reported, except by reload()", async () => {
+  const text = "servers: {own: {command: x}}\n";
+  let missed = (): void => {};
+  const isMissed = new Promise<void>((done) => (missed = done));
+  // Called while a changed file is read.
+  const writerOf = async (file: string): Promise<undefined> => {
+    if (file === path("portolan.yaml")) missed();
+  };
+  const { watch, next, changes, write, path } = await watched({ "portolan.yaml": text }, { writerOf });
+  rmSync(path("portolan.yaml"));
+  write("manifest.yaml", manifest("x", "a"));
+  await isMissed;
+  write("portolan.yaml", text);
+  expect(await next()).toMatchObject({ added: ["a"], removed: [], catalog: { diagnostics: [] } });
+  expect(changes).toEqual([]);
+
+  rmSync(path("portolan.yaml"));
+  expect((await watch.reload()).diagnostics).toMatchObject([{ severity: "error" }]);
+});
+
+test("a portolan.yaml may be renamed to portolan.yml, and may be deleted if it was empty at the start", async () => {
+  const { next, path, watch } = await watched({ "portolan.yaml": "servers: {a: {command: x}}\n" });
+  renameSync(path("portolan.yaml"), path("portolan.yml"));
+  expect((await next()).catalog.diagnostics).toEqual([]);
+  expect(watch.catalog.servers[0]?.origin.file).toBe(path("portolan.yml"));
+
+  const empty = await watched({ "portolan.yaml": "# nothing yet\n", "manifest.yaml": manifest("x", "b") });
+  rmSync(empty.path("portolan.yaml"));
+  const after = await empty.watch.reload();
+  expect(after).toMatchObject({ servers: [{ alias: "b" }], diagnostics: [] });
+});
+
 test("new files and folders are detected, and new sources are watched", async () => {
   const { next, write } = await watched({});
   write(".cursor/mcp.json", '{"mcpServers": {"cursor": {"command": "x"}}}');
@@ -147,7 +216,7 @@ test("a file outside of the folder is watched too", async () => {
   expect(await next()).toMatchObject({ added: ["far"] });
 });
 
-test("a single file is watched, also after it was deleted", async () => {
+test("a single file is watched, also after it was deleted, and its last content stays in use until then", async () => {
   const file = join(mkdtempSync(join(tmpdir(), "portolan-watch-one-")), "m.yaml");
   writeFileSync(file, manifest("x", "a"));
   const seen: CatalogChange[] = [];
@@ -162,7 +231,8 @@ test("a single file is watched, also after it was deleted", async () => {
   };
   await until("a");
   rmSync(file);
-  await until("");
+  while (watch.catalog.diagnostics.length === 0) await new Promise<void>((done) => (wake = done));
+  await until("a");
   writeFileSync(file, manifest("x", "b"));
   await until("b");
   writeFileSync(file, manifest("x", "c"));

@@ -29,6 +29,8 @@ export interface CatalogWatch extends AsyncDisposable {
 const DEBOUNCE_MS = 100;
 /** The watcher drops a second change of a file within 50 ms, so files are read after that time. */
 const LEAST_DEBOUNCE_MS = 60;
+/** An editor or git may remove a file and write it again within this time. */
+const GONE_MS = 1_000;
 /** Continuous changes are read at this interval. */
 const MAX_WAIT_MS = 1_000;
 
@@ -47,6 +49,7 @@ export async function watchCatalog(
   let timer: NodeJS.Timeout | undefined;
   let beginTimer: NodeJS.Timeout | undefined;
   let firstChange: number | undefined;
+  let goneSince: number | undefined;
   let running: Promise<void> = Promise.resolve();
   let watchProblem: Diagnostic | undefined;
   let closed = false;
@@ -88,11 +91,23 @@ export async function watchCatalog(
     await fresh.ready;
   };
 
-  const readAgain = async (trusted: readonly FileChange[]): Promise<void> => {
+  /** True if the workspace's own file is gone for such a short time that it may just be replaced; then it is read again later. */
+  const isReplaced = ({ isGone }: Loaded): boolean => {
+    if (isGone) goneSince ??= performance.now();
+    else goneSince = undefined;
+    const left = goneSince === undefined ? 0 : goneSince + GONE_MS - performance.now();
+    if (left <= 0) return false;
+    clearTimeout(timer);
+    timer = setTimeout(() => void reload(), left);
+    return true;
+  };
+
+  /** `trusted` is undefined if nobody requested the read. */
+  const readAgain = async (trusted: readonly FileChange[] | undefined): Promise<void> => {
     if (closed) return;
-    await accepted.trust(trusted);
+    await accepted.trust(trusted ?? []);
     const loaded = await load(folder, options, memory, accepted);
-    if (closed) return;
+    if (closed || (isReplaced(loaded) && trusted === undefined)) return;
     const usable = withoutUnknownServers(catalog, loaded);
     const next = watchProblem === undefined ? usable : withDiagnostic(usable, watchProblem);
     const moved = JSON.stringify(next.plan) !== JSON.stringify(plan);
@@ -120,7 +135,7 @@ export async function watchCatalog(
     }
   };
 
-  const reload = (trusted: readonly FileChange[] = []): Promise<void> => {
+  const reload = (trusted?: readonly FileChange[]): Promise<void> => {
     running = running.then(() => readAgain(trusted)).catch(keepTheOld);
     return running;
   };
@@ -147,7 +162,7 @@ export async function watchCatalog(
     get catalog() {
       return catalog;
     },
-    reload: async (trusted) => {
+    reload: async (trusted = []) => {
       // The cause of an error, such as too many watched files, may be gone.
       if (watchProblem !== undefined) running = running.then(watchAgain).catch(keepTheOld);
       await reload(trusted);

@@ -3,7 +3,9 @@
 import { basename } from "node:path";
 import {
   type AuditEntry,
+  type AuditFolders,
   auditFolders,
+  neighbouringLogs,
   readCalls,
   type VerifiedChain,
   verifyAudit,
@@ -32,6 +34,8 @@ export interface RawCallsOptions extends RawOptions {
 
 const OUTCOMES = ["ok", "tool_error", "error", "cancelled", "input_required", "refused"] as const;
 const DEFAULT_LIMIT = 100;
+/** The largest number of other logs in a hint. */
+const MAX_LOGS = 3;
 
 export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number> {
   const { since, limit } = parseOptions(raw);
@@ -39,8 +43,7 @@ export async function auditCalls(cli: Cli, raw: RawCallsOptions): Promise<number
   const { config } = source;
   const settings = config.gateway?.audit;
   const folders = await auditFolders(config.folder ?? ".", settings ?? {});
-  if (raw.verify === true)
-    return report(cli, await verifyAudit(folders), folders.log, settings !== undefined);
+  if (raw.verify === true) return report(cli, await verifyAudit(folders), folders, settings !== undefined);
   const filter = { since, id: raw.id, caller: raw.caller, tool: raw.tool, outcome: raw.outcome };
   const { calls, matched } = await readCalls(folders, filter, limit);
   if (calls.length === 0 && settings === undefined)
@@ -150,8 +153,14 @@ function line(entry: AuditEntry, colors: Colors): string {
     .join("  ");
 }
 
-function report(cli: Cli, chains: readonly VerifiedChain[], folder: string, isOn: boolean): number {
+async function report(
+  cli: Cli,
+  chains: readonly VerifiedChain[],
+  folders: AuditFolders,
+  isOn: boolean,
+): Promise<number> {
   const { output, io } = cli;
+  const { log: folder } = folders;
   const problems = chains.flatMap((chain) => chain.problems);
   const records = chains.reduce((sum, chain) => sum + chain.records, 0);
   const isMissing = records === 0 && problems.length === 0;
@@ -166,7 +175,9 @@ function report(cli: Cli, chains: readonly VerifiedChain[], folder: string, isOn
     const place = file === undefined ? `The log ${chain}` : `${file}:${at}`;
     return wrap(`${colors.red("error")} ${plainLine(place, 200)}: ${plainLine(message, 500)}`, width, 2);
   });
-  const where = pathLabeller(io)(folder);
+  const label = pathLabeller(io);
+  const where = label(folder);
+  const others = isMissing && isOn ? await neighbouringLogs(folders) : [];
   if (isMissing)
     lines.push(
       isOn
@@ -175,6 +186,8 @@ function report(cli: Cli, chains: readonly VerifiedChain[], folder: string, isOn
     );
   else if (isIntact) lines.push(`${colors.green("intact")} ${count(records, "record")} in ${where}`);
   else lines.push(`${count(problems.length, "problem")} in ${count(records, "record")} in ${where}`);
+  if (others.length > 0)
+    lines.push(wrap(`  ${colors.cyan("hint")} ${otherLogsHint(others.map(label))}`, width, 7));
   for (const { chain, last, anchoredAt } of chains)
     if (anchoredAt !== undefined)
       lines.push(
@@ -182,4 +195,11 @@ function report(cli: Cli, chains: readonly VerifiedChain[], folder: string, isOn
       );
   output.print(lines.join("\n"));
   return isIntact ? 0 : 1;
+}
+
+/** After a restore to another path, the log is beside the folder in which this workspace looks for it. */
+function otherLogsHint(logs: readonly string[]): string {
+  const shown = logs.slice(0, MAX_LOGS).map((log) => plainLine(log, 300));
+  const more = logs.length > MAX_LOGS ? ` and ${logs.length - MAX_LOGS} more` : "";
+  return `These folders beside it contain audit logs: ${shown.join(", ")}${more}. If one of them is the log of this workspace, for example from another path, set audit.folder to this folder and audit.anchors to the folder of its anchors. Then verify again: portolan audit calls --verify`;
 }

@@ -40,8 +40,12 @@ export async function openControl(
   { path, kind, url, log, stop, isPartial, consoleLink, keepsLogs, isRequired, warn }: ControlOptions,
 ): Promise<ControlServer | undefined> {
   if (path === undefined) return undefined;
-  const untrusted = (): readonly Diagnostic[] =>
-    gateway.diagnostics.filter(({ code }) => code === "FILE_UNTRUSTED");
+  // Other commands read the config files themselves, so they do not know these errors.
+  const ignored = (): readonly Diagnostic[] =>
+    gateway.diagnostics.filter(
+      ({ code, severity, file }) =>
+        code === "FILE_UNTRUSTED" || (code === "FILE_FAILED" && severity === "error" && file !== undefined),
+    );
   try {
     if (keepsLogs) writeServerLogs(gateway, path);
     return await serveControl({
@@ -53,10 +57,10 @@ export async function openControl(
       budgets: () => gateway.budgets,
       callers: () => callersIn(gateway.settings),
       problems: () => [
-        ...untrusted().map((one) => locatedMessage({ ...one, message: hintedMessage(one) })),
+        ...ignored().map((one) => locatedMessage({ ...one, message: hintedMessage(one) })),
         ...(gateway.settingsProblem === undefined ? [] : [gateway.settingsProblem]),
       ],
-      untrustedFiles: () => untrusted().flatMap(({ file }) => file ?? []),
+      ignoredFiles: () => ignored().flatMap(({ file }) => file ?? []),
     });
   } catch (thrown) {
     if (isRequired) throw thrown;

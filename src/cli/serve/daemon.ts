@@ -7,7 +7,7 @@ import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
 import { shellWord } from "../../base/text/command-line.ts";
 import { logFolder, type RunningGateway, unwritableFolder } from "../../control/index.ts";
-import { PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, PortolanError } from "../../errors/index.ts";
 import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { type BackgroundProgram, startBackground } from "../../process/index.ts";
 import type { Cli, Words } from "../context.ts";
@@ -23,6 +23,7 @@ import { gatewayLabel } from "../workspace/running.ts";
 import { BACKGROUND } from "./control.ts";
 import { consoleUrl, publicNotes, tokenCommand } from "./greeting.ts";
 import { overSettings, type ServeOptions } from "./options.ts";
+import { noteProblem } from "./log.ts";
 import { checkPort } from "./port.ts";
 import { findServed, type Served } from "./served.ts";
 
@@ -71,6 +72,7 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   if ("code" in gateway) return failed(cli, log, logStart, gateway.code);
   started.release();
   // The gateway itself writes these warnings to its log, which few people read.
+  for (const warning of served.warnings ?? []) noteProblem(warning, false, cli);
   for (const line of publicNotes(settings)) output.note(output.noteColors.yellow(line));
   return report(cli, gateway, served, { settings, isNew: true });
 }
@@ -194,9 +196,11 @@ async function report(
     await Promise.race([client.snapshot({ wait: true }).catch(() => {}), late]);
     return client.snapshot({});
   });
-  for (const { message, hint = "" } of diagnostics.filter(({ code }) => code === "AUDIT_DAMAGED"))
+  // CONFIG_INVALID: settings that have no effect, such as a rule for a tool that its server does not have.
+  const isShown = ({ code }: Diagnostic): boolean => code === "AUDIT_DAMAGED" || code === "CONFIG_INVALID";
+  for (const { message, hint = "" } of diagnostics.filter(isShown))
     output.note(
-      `${output.noteColors.yellow("warning")} ${plainLine(message, 500)}\n ${output.noteColors.cyan("hint")} ${hint}`,
+      `${output.noteColors.yellow("warning")} ${plainLine(message, 500)}\n ${output.noteColors.cyan("hint")} ${plainLine(hint, 500)}`,
     );
   const { pid, url, log } = gateway;
   const command = tokenCommand(process.argv[1], io.cwd, folder);

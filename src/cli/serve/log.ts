@@ -129,7 +129,7 @@ function levelOf(event: HubEvent): Level {
 }
 
 /** A gateway runs for days, so it shows warnings too. */
-function noteProblem(diagnostic: Diagnostic, stdio: boolean, cli: Cli): void {
+export function noteProblem(diagnostic: Diagnostic, stdio: boolean, cli: Cli): void {
   const { io, output, options } = cli;
   const { severity, file, line } = diagnostic;
   if (severity !== "error" && !options.verbose && (stdio || severity === "info")) return;

@@ -3,7 +3,7 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import type { ParsedFiles } from "../../catalog/index.ts";
-import { isPortolanError, noServers, PortolanError } from "../../errors/index.ts";
+import { type Diagnostic, isPortolanError, noServers, PortolanError } from "../../errors/index.ts";
 import type { WorkspaceConfig } from "../../hub/index.ts";
 import type { SandboxMode } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
@@ -32,6 +32,8 @@ export interface Served {
   readonly bare: boolean;
   /** A note about the source of the servers. */
   readonly note: string | undefined;
+  /** What is wrong with the config files, although the gateway can use them. */
+  readonly warnings?: readonly Diagnostic[];
   /** Sandbox modes that override those of the server configs. */
   readonly sandbox?: Readonly<Record<string, SandboxMode>>;
 }
@@ -61,6 +63,7 @@ export async function findServed(
     folder,
     bare: only === undefined && isConfigFile(source),
     note: sourceNote(source, cli.io),
+    warnings: source.diagnostics.filter(({ severity }) => severity === "warning"),
     sandbox,
   };
 }

@@ -2,7 +2,7 @@
 
 import type { DriverReport } from "../../contracts/index.ts";
 import type { RunningGateway } from "../../control/index.ts";
-import { type Diagnostic, hintedMessage } from "../../errors/index.ts";
+import { type Diagnostic, hintedMessage, locatedMessage } from "../../errors/index.ts";
 import type { ServerHealth } from "../../hub/index.ts";
 import type { Cli } from "../context.ts";
 import { withGateway } from "../control/find.ts";
@@ -76,7 +76,7 @@ export async function status(
       const healthy = alive && idle.length === 0 && !isUnaudited;
       // When only logins are missing, the exit code says so.
       const exit =
-        source.isBroken === true || gateway?.untrustedFiles !== undefined
+        source.isBroken === true || gateway?.ignoredFiles !== undefined
           ? INVALID
           : healthy
             ? 0
@@ -98,7 +98,12 @@ export async function status(
         return exit;
       }
       const { colors, width } = output;
-      const note = source.isBroken === true ? BROKEN : sourceNote(source, io);
+      const note =
+        source.isBroken === true
+          ? BROKEN
+          : gateway?.ignoredFiles === undefined
+            ? sourceNote(source, io)
+            : undefined;
       const label = pathLabeller(io);
       const relaxed = describeRelaxedByOwner(
         servers.flatMap(({ alias, sandbox }) => (sandbox === undefined ? [] : [{ alias, ...sandbox }])),
@@ -107,8 +112,12 @@ export async function status(
       const shown = diagnostics().filter(
         (one) => options.verbose || one.severity !== "info" || skipped.has(one),
       );
-      // Settings that the gateway refused are a diagnostic too.
-      const told = new Set(shown.map(hintedMessage));
+      // Settings and files that the gateway refused are a diagnostic too.
+      const told = new Set(
+        shown
+          .map((one) => ({ ...one, message: hintedMessage(one) }))
+          .flatMap((one) => [one.message, locatedMessage(one)]),
+      );
       const explained = new Set([
         ...shown.map(({ server }) => server),
         ...brokenDrivers(source, undefined).keys(),

@@ -39,8 +39,8 @@ export interface GatewayField {
   readonly version: string;
   /** Changes of the config files that the gateway does not use, and why. */
   readonly problems?: readonly string[];
-  /** The config files whose changes the gateway ignores, because a server may have made them. */
-  readonly untrustedFiles?: readonly string[];
+  /** The config files whose changes the gateway ignores: a server may have made them, or the file is gone. */
+  readonly ignoredFiles?: readonly string[];
   /** How much callers used of their budgets, the fullest first. */
   readonly budgets?: readonly BudgetUse[];
 }
@@ -193,14 +193,14 @@ export function toGatewayField(
   { pid, url, portolan: version }: RunningGateway,
   {
     problems = [],
-    untrustedFiles = [],
+    ignoredFiles = [],
     budgets = [],
-  }: Partial<Pick<GatewayFacts, "problems" | "untrustedFiles" | "budgets">> = {},
+  }: Partial<Pick<GatewayFacts, "problems" | "ignoredFiles" | "budgets">> = {},
 ): GatewayField {
   return {
     ...{ pid, url, version },
     problems: problems.length === 0 ? undefined : problems,
-    untrustedFiles: untrustedFiles.length === 0 ? undefined : untrustedFiles,
+    ignoredFiles: ignoredFiles.length === 0 ? undefined : ignoredFiles,
     budgets: budgets.length === 0 ? undefined : budgets,
   };
 }
@@ -272,10 +272,10 @@ function refuseUntrusted(
   { config }: Source,
   server: string,
   gateway: RunningGateway,
-  { untrustedFiles = [], problems }: GatewayFacts,
+  { ignoredFiles = [], problems }: GatewayFacts,
 ): void {
   const file = config.servers.find(({ alias }) => alias === server)?.origin.file;
-  if (file === undefined || !untrustedFiles.includes(file)) return;
+  if (file === undefined || !ignoredFiles.includes(file)) return;
   const problem = problems.find((one) => one.startsWith(file)) ?? "";
   throw new PortolanError(
     "FILE_UNTRUSTED",

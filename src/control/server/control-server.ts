@@ -22,7 +22,7 @@ export interface GatewayControls extends Pick<
 > {
   /** Changes of the config files that are not in use, and why. */
   problems(): readonly string[];
-  untrustedFiles(): GatewayFacts["untrustedFiles"];
+  ignoredFiles(): GatewayFacts["ignoredFiles"];
   budgets(): GatewayFacts["budgets"];
   callers(): GatewayFacts["callers"];
   /** Serves one MCP client on these streams, as on stdio. Resolves when it has disconnected. */
@@ -82,7 +82,7 @@ export async function serveControl(options: ControlServerOptions): Promise<Contr
       servers: workspace.hub.members.map(({ alias }) => alias),
       files: [...new Set(workspace.hub.members.map(({ config }) => config.origin.file))],
       problems: options.problems(),
-      untrustedFiles: options.untrustedFiles(),
+      ignoredFiles: options.ignoredFiles(),
       budgets: options.budgets()?.slice(0, MAX_BUDGETS),
       callers: options.callers(),
     }),

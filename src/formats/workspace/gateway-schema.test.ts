@@ -133,6 +133,7 @@ test("a caller has one token or a list of tokens", () => {
       .join();
   expect(problems("{name: a, token: []}")).toContain("is empty");
   expect(problems('{name: a, token: ["${A}", plain]}')).toContain("the token is written out");
+  expect(problems('{name: a, token: ["${A}", "${A}"]}, {name: b, token: "${B}"}')).toBe("");
   expect(problems(`{name: a, token_sha256: [${HASH}]}, {name: b, token_sha256: ${HASH}}`)).toContain(
     "the same token_sha256 is already at",
   );
@@ -221,6 +222,10 @@ test.each([
   [
     `gateway: {callers: [{name: a, token_sha256: ${HASH}}, {name: b, token_sha256: ${HASH}}]}`,
     "1:136 the same token_sha256 is already at line 1, column 45",
+  ],
+  [
+    "gateway: {callers: [{name: a, token: '${A}'}, {name: b, token: ['${B}', '${A}']}]}",
+    "1:73 the same token is already at line 1, column 38",
   ],
   [
     `gateway: {callers: [{name: a, token: '\${A}', token_sha256: ${HASH}}]}`,

@@ -180,6 +180,7 @@ function checkHash(hash: string, node: TextNode, { diagnostics }: ReadContext): 
 function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: ReadContext): void {
   const names = new Map<string, Place>();
   const hashes = new Map<string, Place>();
+  const tokens = new Map<string, Place & { readonly caller: string }>();
   const callers = nodeAt(gateway, "callers");
   for (const caller of callers?.kind === "list" ? callers.items : []) {
     const name = nodeAt(caller, "name");
@@ -194,8 +195,20 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
           "Give one of the two another name.",
         );
     }
-    const written256 = nodeAt(caller, "token_sha256");
-    for (const hash of written256?.kind === "list" ? written256.items : [written256 ?? []].flat()) {
+    for (const token of itemsOf(nodeAt(caller, "token"))) {
+      const reference = token.kind === "string" ? String(token.value) : "";
+      const same = tokens.get(reference);
+      if (reference === "") continue;
+      if (same === undefined) tokens.set(reference, { ...token, caller: written });
+      // A repetition in one caller is harmless.
+      else if (same.caller !== written)
+        diagnostics.add(
+          token,
+          `the same token is already at line ${same.line}, column ${same.column}`,
+          "Give each caller a token of its own.",
+        );
+    }
+    for (const hash of itemsOf(nodeAt(caller, "token_sha256"))) {
       const digits = "source" in hash ? hash.source.toLowerCase() : "";
       const sameHash = hashes.get(digits);
       if (!SHA256.test(digits)) continue;
@@ -215,6 +228,10 @@ function checkCallers(gateway: TextNode, hasIssuer: boolean, { diagnostics }: Re
         "Add gateway.oauth with an issuer.",
       );
   }
+}
+
+function itemsOf(node: TextNode | undefined): readonly TextNode[] {
+  return node?.kind === "list" ? node.items : [node ?? []].flat();
 }
 
 /** Keys are trusted because of where they come from, so that plain HTTP is accepted only on this machine. */

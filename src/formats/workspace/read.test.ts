@@ -95,7 +95,11 @@ enabled_servers: [files, other]
 
 test("an empty file sets nothing", () => {
   for (const text of ["", "# nothing yet\n", "version: 1\n", "servers:\n", "servers: {}\n"])
-    expect(parseWorkspace(text, FILE)).toEqual({ servers: [], settings: { defaults: {} }, diagnostics: [] });
+    expect(parseWorkspace(text, FILE)).toMatchObject({
+      servers: [],
+      settings: { defaults: {} },
+      diagnostics: [],
+    });
   expect(parseWorkspace("sources: []", FILE).settings.sources).toEqual([]);
   expect(parseWorkspace("sources: mcp.json", FILE).settings.sources).toMatchObject([{ text: "mcp.json" }]);
 });

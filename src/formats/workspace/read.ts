@@ -66,6 +66,8 @@ export interface WorkspaceResult {
   readonly servers: readonly ServerConfig[];
   readonly settings: WorkspaceSettings;
   readonly diagnostics: readonly Diagnostic[];
+  /** True for a file without content, or with comments only. */
+  readonly isEmpty?: boolean;
 }
 
 export function parseWorkspace(text: string, file: string): WorkspaceResult {
@@ -90,6 +92,7 @@ function readWorkspace({ root, diagnostics: syntax }: ReadResult, file: string):
   return {
     servers,
     settings: toSettings(workspace, root),
+    isEmpty: root.kind === "null" ? true : undefined,
     diagnostics: withServer(
       diagnostics.sorted(),
       entries.map(({ key, value }) => ({ alias: key, node: value })),

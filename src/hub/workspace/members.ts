@@ -87,7 +87,12 @@ export class Members {
 
   /** Starts the servers, and waits until their tools are known. */
   async begin(servers: readonly ServerConfig[], waiting: Waiting): Promise<void> {
-    const joining = servers.filter((server) => this.#wants(server)).map((server) => this.#join(server));
+    const joining = servers
+      .filter((server) => this.#wants(server))
+      .map(async (server) => {
+        const { loaded, begun } = this.#join(server);
+        if (!(await loaded)) await begun;
+      });
     // Loaded from disk at once, so that a caller that does not wait sees the known tools.
     await Promise.all(this.#hub.members.map((member) => member.load()));
     await waitForTools(joining, waiting);
@@ -214,21 +219,20 @@ export class Members {
     });
   }
 
-  /** Resolves when the tools are known: at once from the last run, or when the server is ready or has failed. */
-  async #join(server: ServerConfig): Promise<void> {
+  /** `loaded`: whether the tools are known from the last run; `begun`: the server is ready or has failed. */
+  #join(server: ServerConfig): { readonly loaded: Promise<boolean>; readonly begun: Promise<void> } {
     const member = this.#toMember(server);
     this.#hub.add(member);
     const loaded = member.load();
     // Starting a process takes longer than answering a request, so that requests are answered between the starts.
     member.processes.startAfter(loaded.then((isKnown) => (isKnown ? this.#startTurn() : undefined)));
-    const begun = this.#track(member.begin());
-    if (!(await loaded)) await begun;
+    return { loaded, begun: this.#track(member.begin()) };
   }
 
   /** Applies a changed server config. The processes continue unless their identity changed. */
   async #configure(server: ServerConfig): Promise<void> {
     const current = this.#hub.members.find(({ alias }) => alias === server.alias);
-    if (current === undefined) return this.#join(server);
+    if (current === undefined) return this.#join(server).begun;
     const next = this.#next.get(server.alias);
     if (next === undefined && isSameProcess(current.config, server)) {
       current.configure(server);
@@ -247,7 +251,7 @@ export class Members {
   /** Replaces the processes of a server, also if its config is the same. */
   async #startAnew(server: ServerConfig): Promise<void> {
     const current = this.#hub.members.find(({ alias }) => alias === server.alias);
-    if (current === undefined) return this.#join(server);
+    if (current === undefined) return this.#join(server).begun;
     await this.#replace(server, current, { restart: (this.#restarts += 1) });
   }
 
