@@ -23,6 +23,7 @@ export { isSystemPath } from "./sandbox/system-path.ts";
 export {
   type DeniedPath,
   hiddenPathMessage,
+  CONFIG_FILE,
   OWN_DATA,
   LIMIT_NAMES,
   limitRule,

@@ -3,11 +3,11 @@
 
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
-import { isInside, writableLink, resolveLinks } from "../paths/paths.ts";
+import { isInside, withRealPaths, writableLink, resolveLinks } from "../paths/paths.ts";
 import type { Mount, RuleProblem } from "../types.ts";
 import { type UsedPaths, usualConfigPaths } from "../../catalog/index.ts";
 import { findClientFiles } from "../../formats/clients/index.ts";
-import { OWN_DATA } from "../../model/index.ts";
+import { CONFIG_FILE, OWN_DATA } from "../../model/index.ts";
 
 /** The config files that a workspace was read from. Every sandbox of the workspace has them read-only. */
 export interface ConfigFiles {
@@ -94,6 +94,21 @@ async function ownData(needed: string[], perhaps: string[], ground: Ground): Pro
   return { mounts, refused, problems };
 }
 
+/** Whether the policy of a server would refuse a grant to write this path, because it is a config file. */
+export async function refusesWriteGrant(
+  path: string,
+  place: Pick<Ground, "configFiles" | "homedir">,
+): Promise<boolean> {
+  const { default: envPaths } = await import("env-paths");
+  const grants = (await withRealPaths([path])).map((one): Mount => ({
+    path: one,
+    access: "write",
+    reason: "declared",
+  }));
+  const ground = { ...place, grants, writable: [] };
+  return (await configFilesIn(ground, envPaths("portolan", { suffix: "" }).config)).refused.length > 0;
+}
+
 async function configFilesIn(ground: Ground, config: string): Promise<ProtectedPaths> {
   const written = ground.grants.filter(({ access, reason }) => access === "write" && reason !== "kept home");
   if (written.length === 0) return { mounts: [], refused: [], problems: [] };
@@ -126,7 +141,7 @@ async function configFilesIn(ground: Ground, config: string): Promise<ProtectedP
       refused.push(mount);
       problems.set(mount.path, {
         rule: ruleOf(mount),
-        problem: "config files decide about sandboxes, so no server is allowed to write them",
+        problem: CONFIG_FILE,
         remedy: remedyFor(mount, "Grant it with fs.read."),
       });
     }
