@@ -218,6 +218,7 @@ export {
   isReferenceName,
   type ParsedReferences,
   parseReferences,
+  referencedFiles,
   type Reference,
 } from "./config/references.ts";
 export {

@@ -42,6 +42,7 @@ export {
   FILE_REFUSED_HINT,
   fileRefusal,
   isWritableByServers,
+  secretFilesOf,
   writableByServers,
 } from "./untrusted-files.ts";
 export { validateSandbox } from "./validate-config.ts";

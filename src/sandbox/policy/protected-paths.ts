@@ -14,19 +14,22 @@ export interface ConfigFiles {
   /** Paths are never removed: a workspace is read from them again at its next start. */
   add(used: UsedPaths): void;
   readonly paths: ReadonlySet<string>;
+  /** Of these files, those with secrets of the gateway. A sandbox hides them unless its config grants them. */
+  readonly secrets: ReadonlySet<string>;
   /** Folders that were read as a whole, so that all their config files are in `paths`. */
   readonly workspaces: ReadonlySet<string>;
 }
 
 export function createConfigFiles(): ConfigFiles {
   const paths = new Set<string>();
+  const secrets = new Set<string>();
   const workspaces = new Set<string>();
   return {
-    paths,
-    workspaces,
+    ...{ paths, secrets, workspaces },
     add(used) {
       if (used.isWhole) workspaces.add(used.folder);
       for (const path of used.paths) paths.add(path);
+      for (const path of used.secrets ?? []) secrets.add(path);
     },
   };
 }
