@@ -2,6 +2,7 @@
 
 import { spawn } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
+import { atExit } from "./at-exit.ts";
 import { type Exit, ProcessGroup, startError } from "./process-group.ts";
 import { stdioOf } from "./stdio.ts";
 import type { Program, Spawnable, Startable } from "./types.ts";
@@ -204,16 +205,25 @@ export function startBackground(
     const stop = async (graceMs: number): Promise<boolean> => {
       const isOver = (ms: number): Promise<boolean> =>
         Promise.race([ended.then(() => true), delay(ms, false, { ref: false })]);
-      child.kill("SIGTERM");
-      if (await isOver(graceMs)) return true;
-      // A program that is busy in a system call never handles SIGTERM. Its own processes end with it.
+      const kill = (): void => {
+        try {
+          if (process.platform === "win32") child.kill("SIGKILL");
+          else process.kill(-(child.pid ?? 0), "SIGKILL");
+        } catch {
+          // It has ended since.
+        }
+      };
+      // A second Ctrl-C ends this process while it waits.
+      const release = atExit(kill);
       try {
-        if (process.platform === "win32") child.kill("SIGKILL");
-        else process.kill(-(child.pid ?? 0), "SIGKILL");
-      } catch {
-        // It has ended since.
+        child.kill("SIGTERM");
+        if (await isOver(graceMs)) return true;
+        // A program that is busy in a system call never handles SIGTERM.
+        kill();
+        return await isOver(KILL_MS);
+      } finally {
+        release();
       }
-      return isOver(KILL_MS);
     };
     child.once("error", reject);
     child.once("spawn", () => resolve({ pid: child.pid ?? 0, ended, stop, release: () => child.unref() }));

@@ -7,7 +7,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import { startBackground } from "../../process/index.ts";
 import { waitUntilReady } from "./wait-until-ready.ts";
 
-test("a gateway that is not ready and ignores SIGTERM is killed; meanwhile notes show its last message", async () => {
+async function waitForBlocked(signal: AbortSignal, readyMs: number) {
   const folder = mkdtempSync(join(tmpdir(), "portolan-ready-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const log = join(folder, "gateway.log");
@@ -24,19 +24,29 @@ test("a gateway that is not ready and ignores SIGTERM is killed; meanwhile notes
   const notes: string[] = [];
   const cli = {
     io: { stderr: { isTTY: false }, env: {}, cwd: folder, findGateways: async () => ({ gateways: [] }) },
-    interrupt: { signal: new AbortController().signal },
+    interrupt: { signal },
     output: { note: (text: string) => notes.push(text), around: () => {}, noteColors: {} },
   } as never;
-  const times = { readyMs: 500, graceMs: 200, noteMs: 100 };
+  const times = { readyMs, graceMs: 200, noteMs: 100 };
   const failure = await waitUntilReady(cli, folder, started, { log, logStart: 0 }, times).catch(
     (error: unknown) => error,
   );
+  expect(() => process.kill(started.pid, 0)).toThrow("ESRCH");
+  return { failure, notes };
+}
+
+test("a gateway that is not ready and ignores SIGTERM is killed; meanwhile notes show its last message", async () => {
+  const { failure, notes } = await waitForBlocked(new AbortController().signal, 500);
   expect(failure).toMatchObject({
     code: "TIMEOUT",
     message: "The gateway was not ready after 0.5 seconds, and was stopped.",
   });
-  expect(() => process.kill(started.pid, 0)).toThrow("ESRCH");
   expect(notes[0]).toMatch(
     /^Please wait: the gateway is not ready after .*; its last message: opening the audit log$/,
   );
+});
+
+test("an interrupted command leaves no gateway that ignores SIGTERM", async () => {
+  const reason = new Error("interrupted");
+  expect((await waitForBlocked(AbortSignal.abort(reason), 60_000)).failure).toBe(reason);
 });

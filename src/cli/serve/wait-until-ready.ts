@@ -22,7 +22,7 @@ export interface GatewayLog {
 interface Times {
   /** A start fetches packages and images. */
   readonly readyMs?: number;
-  /** From SIGTERM to SIGKILL. */
+  /** From SIGTERM to SIGKILL; less than the time that a command has after Ctrl-C. */
   readonly graceMs?: number;
   /** Between two looks at the log. */
   readonly logMs?: number;
@@ -36,7 +36,7 @@ export async function waitUntilReady(
   path: string,
   started: BackgroundProgram,
   place: GatewayLog,
-  { readyMs = 10 * 60_000, graceMs = 5_000, logMs = 3_000, noteMs = 60_000 }: Times = {},
+  { readyMs = 10 * 60_000, graceMs = 3_000, logMs = 3_000, noteMs = 60_000 }: Times = {},
 ): Promise<RunningGateway | { readonly code: number | null }> {
   const { io, interrupt, output } = cli;
   const label = pathLabeller(io)(place.log);
