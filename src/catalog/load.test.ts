@@ -52,6 +52,7 @@ describe("config files with their usual names", () => {
         folder,
         isWhole: true,
         paths: expect.arrayContaining([join(folder, "portolan.yaml")]) as unknown,
+        secrets: [],
       },
       servers: [],
       settings: { defaults: {} },

@@ -9,7 +9,14 @@ import type { DriverMemory } from "./drivers/driver-reader.ts";
 import { findDrivers } from "./drivers/drivers.ts";
 import type { FormatContext, WorkspaceSettings } from "./formats.ts";
 import { mergeServers } from "./merge.ts";
-import { listedSources, type SourceFile, type Sources, usedPaths, usualSources } from "./files/sources.ts";
+import {
+  listedSources,
+  secretFiles,
+  type SourceFile,
+  type Sources,
+  usedPaths,
+  usualSources,
+} from "./files/sources.ts";
 import { readSource, type ReadSource } from "./read-source.ts";
 import { chooseNaming, finishServers, namesOfInvalid, toSettings } from "./settings.ts";
 import { AcceptedFiles } from "./files/accepted-files.ts";
@@ -136,7 +143,11 @@ export async function load(
   const { tls, audit } = gateway ?? {};
   const others = [envFile, tls?.cert, tls?.key, audit?.folder, audit?.anchors];
   const used = [...plan.files, ...drivers.beside, ...others];
-  const whole = { ...catalog, lock, usedPaths: usedPaths(top, single === undefined, used) };
+  const whole = {
+    ...catalog,
+    lock,
+    usedPaths: usedPaths(top, single === undefined, used, secretFiles(catalog.settings, top)),
+  };
   return { catalog: whole, isEarlier, isGone: own?.gone !== undefined, plan };
 }
 

@@ -3,7 +3,7 @@
 import { join, resolve } from "node:path";
 import { type Diagnostic, PortolanError } from "../errors/index.ts";
 import { readConfigFile } from "./files/read-file.ts";
-import { listedSources, type UsedPaths, usedPaths } from "./files/sources.ts";
+import { listedSources, secretFiles, type UsedPaths, usedPaths } from "./files/sources.ts";
 import { parseValue } from "./formats.ts";
 import { absoluteFolders, readLockText, sandboxedOutside } from "./load.ts";
 import { mergeServers } from "./merge.ts";
@@ -15,7 +15,7 @@ import { type Catalog, LOCK_NAME } from "./types.ts";
 const PROGRAM = "program";
 
 export interface ProgramCatalog extends Pick<Catalog, "folder" | "servers" | "settings" | "lock"> {
-  /** The sources, which no server may write; undefined if there are none. */
+  /** The sources and the files with secrets, which no server may write; undefined if there are none. */
   readonly usedPaths: UsedPaths | undefined;
   readonly diagnostics: readonly Diagnostic[];
   readonly setupInstructions?: string;
@@ -55,12 +55,17 @@ export async function readProgramConfig(value: unknown, folder: string | undefin
     folder === undefined ? undefined : await readLockText(join(top, LOCK_NAME), { read: readConfigFile });
   const { setupInstructions } = parsed.manifest ?? {};
   const files = read.map((one) => one.file);
+  const own = toSettings(settings, naming, top);
+  const secrets = secretFiles(own, top);
   return {
     folder: top,
     servers,
-    settings: toSettings(settings, naming, top),
+    settings: own,
     lock,
-    usedPaths: files.length === 0 ? undefined : usedPaths(top, false, files),
+    usedPaths:
+      files.length + secrets.length === 0
+        ? undefined
+        : usedPaths(top, false, [...files, ...secrets], secrets),
     diagnostics: placeless,
     setupInstructions,
   };

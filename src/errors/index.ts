@@ -23,6 +23,7 @@ export {
 } from "./portolan-error.ts";
 export { askAbout, didYouMean, suggest } from "./suggest.ts";
 export {
+  certificateHint,
   CALL_TIMEOUT_HINT,
   cannotListen,
   disabledHint,

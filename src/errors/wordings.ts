@@ -17,6 +17,24 @@ export const CALL_TIMEOUT_HINT: string = `${MAY_HAVE_RUN} ${SLOW_SERVER_HINT}`;
 export const START_TIMEOUT_HINT =
   "If the server is known to start slowly, raise timeouts.start in its config (in a program: limits.startTimeoutMs of connectMcp()).";
 
+const UNKNOWN_ISSUER =
+  /^(?:DEPTH_ZERO_SELF_SIGNED_CERT|SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?)$/;
+
+/** The usual way to trust a certificate authority, for every connection that Portolan opens. */
+const EXTRA_CERTIFICATES =
+  "If the server belongs to you or your company, set the variable NODE_EXTRA_CA_CERTS to the file of its CA certificate (PEM; for a self-signed certificate, the certificate itself). Set it where portolan starts: a running gateway reads it only at its start.";
+
+/** The hint for a TLS certificate that Node.js refuses, by the code of the error; undefined for other codes. */
+export function certificateHint(code = "", trust: string = EXTRA_CERTIFICATES): string | undefined {
+  if (UNKNOWN_ISSUER.test(code))
+    return `No certificate authority (CA) that this computer trusts has signed the certificate. ${trust}`;
+  if (code === "CERT_HAS_EXPIRED")
+    return "The certificate has expired. Renew it, or report this to the operator of the server. If it is valid, correct the clock of this computer.";
+  if (code === "ERR_TLS_CERT_ALTNAME_INVALID")
+    return "The certificate is for another host name. Use a host name of the certificate in the URL, or create a certificate for this host name.";
+  return undefined;
+}
+
 /** `known` are the servers that the user could have meant. `reason` explains a server that is elsewhere. */
 export function unknownServer(name: string, known: Iterable<string>, reason?: string): PortolanError {
   const names = [...known];
@@ -191,10 +209,11 @@ export function noServers(place: string): PortolanError {
 export function packageNotFound(
   spec: string,
   registry: string,
+  login = "npm login",
 ): { readonly message: string; readonly hint: string } {
   return {
     message: `The package ${spec.slice(0, MAX_NAME)} was not found in ${registry}`,
-    hint: "Check the name of the package. For a private package, log in first: npm login.",
+    hint: `Check the name of the package. For a private package, log in first: ${login}`,
   };
 }
 

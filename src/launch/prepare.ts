@@ -27,6 +27,7 @@ import {
   backendFor,
   type SandboxPolicy,
   type Certificates,
+  type ConfigFiles,
   validateSandbox,
   chooseMode,
   MODE_SOURCES,
@@ -43,6 +44,7 @@ import {
   scriptFolders,
   workspaceFolders,
   scriptWord,
+  secretFilesOf,
   type SandboxBackend,
   writableByServers,
   writableFolders,
@@ -85,6 +87,7 @@ export interface Prepared {
   readonly spawnable: Spawnable;
   /** The program belongs to the user, not to Portolan's store. */
   readonly isProject: boolean;
+  readonly configFiles: ConfigFiles;
 }
 
 const noPolicy = (): SandboxPolicy => ({
@@ -138,7 +141,10 @@ export function prepareProgram(
   return findServerProgram(request, program, versionRunner(request, chosen));
 }
 
-export function planned({ plan, policy, isProject }: Prepared, fs?: SandboxConfig["fs"]): LaunchNews {
+export function planned(
+  { plan, policy, isProject, configFiles }: Prepared,
+  fs?: SandboxConfig["fs"],
+): LaunchNews {
   if (plan.sandbox.backend === "none") return { type: "planned", plan };
   const { cwd } = policy;
   // Paths in a container's command line are paths of the image.
@@ -147,7 +153,7 @@ export function planned({ plan, policy, isProject }: Prepared, fs?: SandboxConfi
   const hiddenAmong = (words: readonly string[]): readonly NamedPath[] =>
     hiddenPaths({ args: words, cwd, env: {}, script }, policy, homedir()).named;
   const readOnlyAmong = (words: readonly string[]): readonly NamedPath[] =>
-    readOnlyPaths(words, policy, isProject);
+    readOnlyPaths(words, policy, isProject, configFiles.paths);
   const among = isImage ? {} : { hiddenAmong, readOnlyAmong };
   return { type: "planned", plan, checkPath: createPathCheck(policy), ...among, ...(fs && { fs }) };
 }
@@ -201,7 +207,8 @@ async function wrap(found: FoundProgram, request: LaunchRequest, chosen: ChosenM
     spawn: [spawnable.file, ...spawnable.args],
   };
   const isProject = found.kind === "binary" && found.folders.length === 0;
-  return { plan, policy, spawnable, isProject };
+  const { configFiles } = request.context ?? createLaunchContext();
+  return { plan, policy, spawnable, isProject, configFiles };
 }
 
 /** The paths of a server config that its sandbox would not grant. */
@@ -266,6 +273,7 @@ async function policyFor(
     programFolders: [...folders, ...own, ...more],
     workspaceFolders: shared,
     inferredFolders: [...own, ...shared],
+    secretFiles: [...configFiles.secrets, ...servers.flatMap(secretFilesOf)],
     certificates: certificates.paths,
     configFiles,
     writableByServers: await writableByServers(servers),

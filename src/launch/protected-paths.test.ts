@@ -284,6 +284,31 @@ describe("a sandbox is refused when", needs("bubblewrap"), () => {
   });
 });
 
+test(
+  "a server cannot read the secrets of the gateway in its project, unless its config grants them",
+  needs("bubblewrap"),
+  async () => {
+    const secrets = ["w/certs/gw.key", "w/secrets.env", "w/caller.txt", "w/other.txt"].map((name) =>
+      createFile(name, "secret"),
+    );
+    createFile("w/certs/gw.pem", "certificate");
+    const gateway = {
+      tls: { cert: "certs/gw.pem", key: "certs/gw.key" },
+      callers: [{ name: "ci", token: "${file:./caller.txt}" }],
+    };
+    const servers = { other: { command: "true", env: { TOKEN: "${file:./other.txt}" } } };
+    createFile("w/portolan.yaml", JSON.stringify({ env_file: "secrets.env", gateway, servers }));
+    const catalog = await loadCatalog(at("w"));
+    context.configFiles.add(catalog.usedPaths);
+    context.servers = catalog.servers;
+    const script = `cat ${[...secrets, at("w/certs/gw.pem")].join(" ")} 2>/dev/null`;
+    const endpoint = { command: "sh", args: ["-c", script], cwd: at("w") };
+    expect(await shell(script, { sandbox: {}, endpoint })).toBe("certificate");
+    const granted = { fs: { read: [at("w/certs")] } };
+    expect(await shell(script, { sandbox: granted, endpoint })).toBe("secretcertificate");
+  },
+);
+
 test("a granted folder inside of .drivers is writable; the rest of .drivers is read-only", async () => {
   createFile("w/.drivers/a/DRIVER.md", "---\nid: a\n---\n");
   createFile("w/.drivers/a/state/x");

@@ -23,6 +23,7 @@ export { isSystemPath } from "./sandbox/system-path.ts";
 export {
   type DeniedPath,
   hiddenPathMessage,
+  CONFIG_FILE,
   OWN_DATA,
   LIMIT_NAMES,
   limitRule,
@@ -217,6 +218,7 @@ export {
   isReferenceName,
   type ParsedReferences,
   parseReferences,
+  referencedFiles,
   type Reference,
 } from "./config/references.ts";
 export {

@@ -1,12 +1,16 @@
 // Runs a program to its end: with its output captured, on Portolan's own terminal, or without waiting for it.
 
 import { spawn } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { atExit } from "./at-exit.ts";
 import { type Exit, ProcessGroup, startError } from "./process-group.ts";
 import { stdioOf } from "./stdio.ts";
 import type { Program, Spawnable, Startable } from "./types.ts";
 
 /** Time between SIGTERM and SIGKILL. */
 const TERM_GRACE_MS = 2_000;
+/** The time that a killed program needs to end. */
+const KILL_MS = 5_000;
 /** How long background processes of a program may keep its output open. */
 const DRAIN_MS = 500;
 const MOST_OUTPUT = 64 * 1024;
@@ -181,6 +185,8 @@ export interface BackgroundProgram {
   readonly pid: number;
   /** Resolves with the exit code when it has ended; null after a signal. */
   readonly ended: Promise<number | null>;
+  /** Sends SIGTERM, and after `graceMs` SIGKILL to the process group. Returns true if the program has ended. */
+  stop(graceMs: number): Promise<boolean>;
   /** Lets this process end before it. */
   release(): void;
 }
@@ -196,8 +202,31 @@ export function startBackground(
       stdio: ["ignore", output, output],
     });
     const ended = new Promise<number | null>((exited) => void child.once("exit", (code) => exited(code)));
+    const stop = async (graceMs: number): Promise<boolean> => {
+      const isOver = (ms: number): Promise<boolean> =>
+        Promise.race([ended.then(() => true), delay(ms, false, { ref: false })]);
+      const kill = (): void => {
+        try {
+          if (process.platform === "win32") child.kill("SIGKILL");
+          else process.kill(-(child.pid ?? 0), "SIGKILL");
+        } catch {
+          // It has ended since.
+        }
+      };
+      // A second Ctrl-C ends this process while it waits.
+      const release = atExit(kill);
+      try {
+        child.kill("SIGTERM");
+        if (await isOver(graceMs)) return true;
+        // A program that is busy in a system call never handles SIGTERM.
+        kill();
+        return await isOver(KILL_MS);
+      } finally {
+        release();
+      }
+    };
     child.once("error", reject);
-    child.once("spawn", () => resolve({ pid: child.pid ?? 0, ended, release: () => child.unref() }));
+    child.once("spawn", () => resolve({ pid: child.pid ?? 0, ended, stop, release: () => child.unref() }));
   });
 }
 

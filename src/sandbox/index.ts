@@ -9,7 +9,7 @@ export {
   usualBackends,
 } from "./backends.ts";
 export { type Certificates, findCertificates } from "./certificates.ts";
-export { type ConfigFiles, createConfigFiles } from "./policy/protected-paths.ts";
+export { type ConfigFiles, createConfigFiles, refusesWriteGrant } from "./policy/protected-paths.ts";
 export type { DockerSpawnable } from "./docker/backend.ts";
 export { decide as decideHost } from "./egress/allow-list.ts";
 export { hiddenPaths, isOwnData, type NamedPath } from "./paths/hidden-paths.ts";
@@ -42,6 +42,7 @@ export {
   FILE_REFUSED_HINT,
   fileRefusal,
   isWritableByServers,
+  secretFilesOf,
   writableByServers,
 } from "./untrusted-files.ts";
 export { validateSandbox } from "./validate-config.ts";

@@ -19,6 +19,8 @@ export type MountReason =
   | "socket"
   /** A `.env` file beside the server's script. */
   | "env file"
+  /** The config of the workspace names it as a secret. */
+  | "secret file"
   /** A config file, which decides about sandboxes. */
   | "config file"
   /** Portolan's own data. */

@@ -5,7 +5,7 @@ import { lstat, stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, resolve } from "node:path";
 import type { Diagnostic } from "../errors/index.ts";
-import { type ServerConfig, parseReferences, type SandboxConfig, toCommandLine } from "../model/index.ts";
+import { type ServerConfig, referencedFiles, type SandboxConfig, toCommandLine } from "../model/index.ts";
 import { textsOf } from "../secrets/index.ts";
 import { writableFolders } from "./policy/grants.ts";
 import { ownFolders } from "./paths/hidden-paths.ts";
@@ -90,9 +90,7 @@ export async function checkWorkspaceFiles(
     const isCovered = await isThere(envFile);
     await refuse("the env_file", envFile, { isCovered }, isCovered ? "error" : "warning");
   }
-  for (const token of tokens)
-    for (const part of parseReferences(token).parts)
-      if (part.kind === "file") await refuse("the token file", resolve(folder, part.name));
+  for (const path of tokens.flatMap(referencedFiles)) await refuse("the token file", resolve(folder, path));
   return found;
 }
 
@@ -117,10 +115,15 @@ async function checkFileReferences(server: ServerConfig, writers: FileWriters): 
     return found;
   }
   for (const { where, text } of textsOf(endpoint))
-    if (text.includes("${file:"))
-      for (const part of parseReferences(text).parts)
-        if (part.kind === "file") await refuse(where, part.name);
+    for (const path of referencedFiles(text)) await refuse(where, path);
   return found;
+}
+
+/** The files that the references of a server config name. */
+export function secretFilesOf({ origin, endpoint }: ServerConfig): string[] {
+  if (endpoint.transport === "contracts" || endpoint.transport === "invoke") return [];
+  const texts = textsOf(endpoint).flatMap(({ text }) => referencedFiles(text));
+  return texts.map((path) => resolve(dirname(origin.file), path));
 }
 
 /**

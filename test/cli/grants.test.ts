@@ -24,6 +24,7 @@ function setUp() {
 
 const FILES = (...args: string[]): string => publicServer("@modelcontextprotocol/server-filesystem", ...args);
 const MEMORY = publicServer("@modelcontextprotocol/server-memory");
+const SHELL_SERVER = join(import.meta.dirname, "../fixtures/shell-server.mjs");
 const ENTITY = 'entities:=[{"name":"box","entityType":"thing","observations":["kept"]}]';
 
 it("the printed command grants the missing folder of a data file", needs("bubblewrap"), async () => {
@@ -267,6 +268,28 @@ describe("granting without a terminal", needs("bubblewrap"), () => {
       expect(out + err).toContain(script.slice(-14));
       expect(out + err).not.toMatch(/portolan grant|--allow-(read|write)|--write/);
     }
+  });
+
+  it("no hint and no command grants a server to write a config file, which would block the server", async () => {
+    const { cwd, file, text, run } = setUp();
+    writeFileSync(join(cwd, "sb.mjs"), readFileSync(SHELL_SERVER, "utf8"));
+    const config = `servers:\n  sb:\n    command: node\n    args: [sb.mjs]\n`;
+    writeFileSync(file, config);
+    const called = await run("call", "sb.run", `script=echo evil > ${file}`, "--text");
+    expect(called.err).toContain(`The sandbox of server "sb" protects ${file}`);
+    expect(called.err).toContain("no grant allows this one");
+    expect(called.out + called.err).not.toContain("portolan grant");
+    writeFileSync(join(cwd, "portolan.lock"), "{}");
+    const refused = "cannot be granted: config files decide about sandboxes";
+    for (const name of ["portolan.yaml", "portolan.lock"]) {
+      const granted = await run("grant", "sb", "--write", name);
+      expect(granted.code).toBe(2);
+      expect(envelope(granted).message).toContain(`--write ${name} ${refused}`);
+    }
+    const added = await run("add", "more", "--allow-write", file, "--", "node", "sb.mjs");
+    expect(envelope(added).message).toContain(refused);
+    expect(text()).toBe(config);
+    expect((await run("grant", "sb", "--read", "portolan.yaml", "--dry-run")).code).toBe(0);
   });
 
   it("add grants nothing silently; with --strict it adds nothing and exits with 2", async () => {

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, onTestFinished, test } from "vitest";
 import { portolan, type Ran } from "../helpers/cli.ts";
+import { copies, entry, serve, setUp, yaml } from "../helpers/running-gateway.ts";
 import { temporary } from "../helpers/workspace.ts";
 
 const SERVER = fileURLToPath(new URL("../fixtures/definition-server.mjs", import.meta.url));
@@ -176,4 +177,35 @@ test("wrong arguments of pin change nothing, and the error says what to type", a
   expect(broken.err).toMatch(/portolan\.lock:1:\d+/);
   expect(readFileSync(made.lock, "utf8")).toBe("{");
   expect((await made.portolan("pins", "--check")).code).toBe(1);
+});
+
+test("pin and pins use the tools of the gateway's servers, also of one that only the gateway can start", async () => {
+  const mark = `MARK=${Math.random()}`;
+  const [name = "", value = ""] = mark.split("=");
+  const env = { [name]: value, TOKEN: "${ONLY_OF_GATEWAY}" };
+  const place = setUp(
+    yaml({
+      web: { ...entry("--era=modern"), env },
+      idle: { ...entry("--era=modern"), env: { [name]: value }, start: "lazy" },
+      broken: { command: process.execPath, args: ["-e", "process.exit(1)"], start: "lazy" },
+    }),
+  );
+  const withSecret = { ...place.env, ONLY_OF_GATEWAY: "a-secret-value" };
+  const { pid } = await serve(["--no-auth"], place.cwd, withSecret, place.stateFiles);
+  const pinned = await place.json<{ servers: { server: string; pinned: object[] }[] }>("pin", "web", "idle");
+  expect(pinned.servers.map((one) => [one.server, one.pinned.length > 0])).toEqual([
+    ["idle", true],
+    ["web", true],
+  ]);
+  const same = { gateway: { pid }, matches: true, failed: [{ server: "broken", pinned: false }] };
+  expect(await place.json("pins", "--check")).toMatchObject(same);
+  expect(copies(mark)).toHaveLength(2);
+  expect(await place.json("pins", "diff")).toMatchObject({
+    gateway: { pid },
+    differences: [],
+    removed: [],
+  });
+  const alone = await place.run("pins", "--check", "--standalone");
+  expect(alone.code).toBe(3);
+  expect(JSON.parse(alone.out)).toMatchObject({ failed: [{ server: "broken" }, { server: "web" }] });
 });

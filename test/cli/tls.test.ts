@@ -1,10 +1,13 @@
 // The TLS certificate of a gateway: `portolan validate` and `portolan reload` check it, and a renewed one is reported.
 
 import { generateKeyPairSync } from "node:crypto";
-import { copyFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test } from "vitest";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { envelope, start } from "../helpers/cli.ts";
 import { entry, setUp, yaml } from "../helpers/running-gateway.ts";
 
 const TLS = fileURLToPath(new URL("../fixtures/tls", import.meta.url));
@@ -30,4 +33,26 @@ test("validate and reload report a key that does not fit; reload says until when
     diagnostics: [{ code: "CONFIG_INVALID", severity: "warning", hint }],
   });
   expect(await run("reload", "--text")).toMatchObject({ code: 2, out: hint });
+});
+
+test("a refused certificate of a server is explained, with the variable that trusts it", async () => {
+  const { cwd, env } = setUp();
+  const [cert, key] = ["cert.pem", "key.pem"].map((name) => readFileSync(join(TLS, name)));
+  const server = createServer({ cert, key }, (_, response) => response.writeHead(404).end());
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  // Node.js reads the variable when a process starts.
+  const list = async (host: string, scheme = "https", more = {}) =>
+    envelope(
+      await start(["list", `${scheme}://${host}:${port}/mcp`], { cwd, env: { ...env, ...more } }).done,
+    );
+  for (const scheme of ["https", "wss"]) {
+    const refused = await list("127.0.0.1", scheme);
+    expect(refused.message).toMatch(/self-signed certificate/);
+    expect(refused.hint).toContain("set the variable NODE_EXTRA_CA_CERTS to the file of its CA certificate");
+  }
+  const trust = { NODE_EXTRA_CA_CERTS: join(TLS, "cert.pem") };
+  expect((await list("127.0.0.1", "https", trust)).message).toContain("404");
+  expect((await list("0.0.0.0", "https", trust)).hint).toContain("The certificate is for another host name");
 });

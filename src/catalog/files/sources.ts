@@ -4,7 +4,15 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import type { Diagnostic } from "../../errors/index.ts";
 import type { PlacedWord } from "../formats.ts";
-import { type Catalog, CURSOR_NAME, LOCK_NAME, OWN_NAMES, USUAL_NAMES } from "../types.ts";
+import { referencedFiles } from "../../model/index.ts";
+import {
+  type Catalog,
+  type CatalogSettings,
+  CURSOR_NAME,
+  LOCK_NAME,
+  OWN_NAMES,
+  USUAL_NAMES,
+} from "../types.ts";
 import { findFiles, isPattern, splitPattern } from "./glob.ts";
 
 /** A file to read. A listed file must exist and be a config file; a file with a usual name need not. */
@@ -87,15 +95,31 @@ export interface UsedPaths {
   readonly isWhole: boolean;
   /** Absolute, as written; also paths that were looked for and do not exist. */
   readonly paths: readonly string[];
+  /** Of the files that the settings name, those with secrets of the gateway. Absolute. Default: none. */
+  readonly secrets?: readonly string[];
 }
 
 export function usedPaths(
   folder: string,
   isWhole: boolean,
   files: readonly (string | undefined)[],
+  secrets: readonly string[] = [],
 ): UsedPaths {
   const own = [...OWN_NAMES, LOCK_NAME, ...OWN_FOLDERS].map((name) => join(folder, name));
-  return { folder, isWhole, paths: [...own, ...files].filter((path) => path !== undefined) };
+  return { folder, isWhole, paths: [...own, ...files].filter((path) => path !== undefined), secrets };
+}
+
+/** The files with secrets that the settings name: the .env file, the key of the gateway, `${file:…}` in tokens. */
+export function secretFiles(
+  { envFile, gateway = {}, registries = [] }: CatalogSettings,
+  folder: string,
+): string[] {
+  const { tls, oauth, callers = [] } = gateway;
+  const texts = [...callers.flatMap(({ token = [] }) => token), oauth?.clientSecret];
+  const tokens = [...texts, ...registries.map(({ token }) => token)].filter((text) => text !== undefined);
+  return [envFile, tls?.key, ...tokens.flatMap(referencedFiles)]
+    .filter((path) => path !== undefined)
+    .map((path) => resolve(folder, path));
 }
 
 /** The paths that would be read if this folder were a workspace, except for names that other programs use as well. */

@@ -6,18 +6,17 @@ import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import {
   isReferenceName,
-  OWN_DATA,
   type PackageReference,
   parsePackageReference,
   parseReferences,
 } from "../../model/index.ts";
-import { isOwnData } from "../../sandbox/index.ts";
 import { shellWord } from "../../base/text/command-line.ts";
 import type { Cli, Words } from "../context.ts";
 import { applyToGateways } from "../control/apply.ts";
 import { withNoticedFields } from "../grants/noticed-fields.ts";
 import { openGrantsOfNew, printOpenGrants } from "../grants/open-grants.ts";
 import { absolutePath } from "../grants/paths.ts";
+import { refusedPath } from "../grants/refused-path.ts";
 import { wideGrant } from "../grants/wide-grants.ts";
 import { secretName } from "../import/secrets.ts";
 import { parseServerOptions } from "../options/parse.ts";
@@ -55,7 +54,7 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     return addPackage(cli, found.reference, options, found.alias);
   }
   refusePackageOptions(options);
-  const typed = toFields(alias, rest, words.server, options, cli);
+  const typed = await toFields(alias, rest, words.server, options, cli);
   const program = typed.npm === undefined ? (typed.command ?? "") : `${NPM}${typed.npm}`;
   const command = [program, ...(typed.args ?? [])].map(shellWord).join(" ");
   const again = (flags: string): string => `portolan add ${alias} ${flags} -- ${command}`;
@@ -200,13 +199,13 @@ function separateCommand(alias: string, rest: readonly string[]): string {
     : `Write the command after --: portolan add ${line([alias])} -- ${line(rest)}`;
 }
 
-function toFields(
+async function toFields(
   alias: string,
   rest: readonly string[],
   server: readonly string[] | undefined,
   options: AddOptions,
   cli: Cli,
-): ServerFields {
+): Promise<ServerFields> {
   const [place, extra] = rest;
   const example = `portolan add ${alias} -- <command...>, or portolan add ${alias} <url>`;
   refuseBothSides(rest, server, "server");
@@ -251,9 +250,10 @@ function toFields(
   const { home } = computerOf(cli.io, cli.io.cwd);
   const folder = workspaceFolder(cli.io, { workspace: cli.options.workspace });
   for (const flag of ["read", "write"] as const)
-    for (const path of sandbox[flag])
-      if (isOwnData(absolutePath(path, folder, home)))
-        problems.push(`--allow-${flag} ${path} cannot be granted: ${OWN_DATA}`);
+    for (const path of sandbox[flag]) {
+      const refused = await refusedPath(cli, flag, absolutePath(path, folder, home));
+      if (refused !== undefined) problems.push(`--allow-${flag} ${path} cannot be granted: ${refused}`);
+    }
   const network = networkOf(sandbox.network, problems);
   throwUsageErrors(problems);
   const common = { era, start: options.start as "eager" | "lazy" | undefined };

@@ -16,12 +16,10 @@ import {
   type KnownServer,
   knownServer,
   looksLikeFile,
-  OWN_DATA,
   parseNetworkRule,
   programWords,
   type ServerConfig,
 } from "../../model/index.ts";
-import { isOwnData } from "../../sandbox/index.ts";
 import type { Cli } from "../context.ts";
 import { networkOf } from "../options/sandbox.ts";
 import { takeOneWord, throwUsageErrors } from "../options/usage-error.ts";
@@ -34,6 +32,7 @@ import { changeFile } from "./change-file.ts";
 import { type Declared, findDeclared } from "./declared.ts";
 import { prepareData } from "./known-needs.ts";
 import { absolutePath, writtenPath } from "./paths.ts";
+import { refusedPath } from "./refused-path.ts";
 import { wideGrant } from "./wide-grants.ts";
 
 export interface GrantOptions {
@@ -74,7 +73,7 @@ export async function changeGrants(
     });
   const isDry = options.dryRun === true;
   const declared = await findDeclared(cli, alias, { verb, copies: verb === "grant", isDry });
-  const checked = checkGrants(cli, verb, options, declared.server);
+  const checked = await checkGrants(cli, verb, options, declared.server);
   const data = options.data === undefined ? undefined : dataFolder(cli, declared.server, options.data);
   const wanted = data === undefined ? checked : { ...checked, write: [...checked.write, dirname(data.file)] };
   const noPlace = KINDS.filter((kind) => wanted[kind].length > 0 && declared.places[kind] === undefined);
@@ -227,38 +226,43 @@ function dataFolder({ io }: Cli, server: ServerConfig, folder: string): DataFold
 }
 
 /** Checks all values; a path must exist to be granted, because the server would not start without it. */
-function checkGrants(
-  { io }: Cli,
+async function checkGrants(
+  cli: Cli,
   verb: Verb,
   { read = [], write = [], net = [], env = [] }: GrantOptions,
   server: ServerConfig,
-): Grants {
+): Promise<Grants> {
+  const { io } = cli;
   const problems: string[] = [];
   const known = knownServer(programWords(server));
   const { home } = computerOf(io, io.cwd);
-  const paths = (flag: string, written: readonly string[]): string[] =>
-    written.map((text) => {
+  const paths = async (access: "read" | "write", written: readonly string[]): Promise<string[]> => {
+    const flag = `--${access}`;
+    const found: string[] = [];
+    for (const text of written) {
       const path = absolutePath(text, io.cwd, home);
       if (verb === "grant" && flag === "--write" && path === "/")
         problems.push(
           "--write / is the whole file system, which no sandbox grants for writing; name a folder",
         );
-      if (verb === "grant" && isOwnData(path))
-        problems.push(`${flag} ${text} cannot be granted: ${OWN_DATA}`);
-      const found = statSync(path, { throwIfNoEntry: false });
-      const isFile = found === undefined ? looksLikeFile(path) : found.isFile();
+      const refused = verb === "grant" ? await refusedPath(cli, access, path) : undefined;
+      if (refused !== undefined) problems.push(`${flag} ${text} cannot be granted: ${refused}`);
+      const stats = statSync(path, { throwIfNoEntry: false });
+      const isFile = stats === undefined ? looksLikeFile(path) : stats.isFile();
       if (verb === "grant" && flag === "--write" && isFile && known?.writesBeside === true)
         problems.push(needsFolder(path, server, known, { io, home }));
-      else if (verb === "grant" && found === undefined)
+      else if (verb === "grant" && stats === undefined)
         problems.push(`${flag} ${text} does not exist; create it first: ${creation(path)}`);
-      return path;
-    });
+      found.push(path);
+    }
+    return found;
+  };
   for (const name of env)
     if (!VARIABLE.test(name))
       problems.push(`--env ${JSON.stringify(name)} must be the name of a variable, without a value`);
   const grants = {
-    read: paths("--read", read),
-    write: paths("--write", write),
+    read: await paths("read", read),
+    write: await paths("write", write),
     net: networkOf(net, problems),
     env,
   };

@@ -28,7 +28,8 @@ export async function withSpinner<T>(
   }
 }
 
-function showsSpinner({ io }: Pick<Cli, "io">): boolean {
+/** Whether stderr is a terminal that can show a spinner. */
+export function showsSpinner({ io }: Pick<Cli, "io">): boolean {
   return io.stderr.isTTY === true && io.env["TERM"] !== "dumb";
 }
 

@@ -2,7 +2,7 @@
 
 import type { Command } from "commander";
 import type { CommandHost } from "../context.ts";
-import { defineCommand, workspaceServerOptions } from "../options/groups.ts";
+import { defineCommand, standaloneOption, workspaceServerOptions } from "../options/groups.ts";
 import type { RawOptions } from "../options/parse.ts";
 import { exitCodes, WORKSPACE } from "../output/help.ts";
 import type { ApproveOptions } from "./approve.ts";
@@ -17,12 +17,17 @@ const LINTS = `Lints:
 const CODES = { 0: "done", 2: "wrong usage, or a file that cannot be used" };
 const EXIT_CODES = { ...CODES, 3: "a server did not start" };
 
+const GROUPS = [...workspaceServerOptions, standaloneOption];
+
+const GATEWAY =
+  "If a gateway of the workspace runs, the command uses the tools that its servers have now, and starts no servers. With --standalone, it starts separate servers.";
+
 export function addPinCommands({ program, explain, run }: CommandHost): void {
   const pin = defineCommand(program, {
     name: "pin",
     summary: "approve the tools of servers as they are now, and pin them in portolan.lock",
     argument: "[servers...]",
-    groups: workspaceServerOptions,
+    groups: GROUPS,
   })
     .option("--allow-findings", "also pin tools with critical lint findings")
     .option("--yes", "do not ask")
@@ -33,6 +38,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     examples: ["portolan pin", "portolan pin github files", "portolan pin github --json"],
     sections: [
       PINS,
+      GATEWAY,
       "Without names, the command asks for each server that has no pins yet. Without a terminal, or with --json, it asks nothing and pins the servers that you name.",
       LINTS,
       WORKSPACE,
@@ -47,7 +53,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     name: "pins",
     summary: "compare the tools of servers with their pins, and approve changes",
     argument: "[servers...]",
-    groups: workspaceServerOptions,
+    groups: GROUPS,
   })
     .option("--check", "exit with 1 if the tools of a server differ from its pins, for CI")
     .action((servers: string[], raw: RawOptions & { check?: boolean }) =>
@@ -62,6 +68,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     ],
     sections: [
       PINS,
+      GATEWAY,
       "A server that did not start is in the output. If it has no pins to compare, it does not change the exit code of --check.",
       WORKSPACE,
       exitCodes({
@@ -76,7 +83,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     name: "diff",
     summary: "show what changed in the definitions of tools since they were approved",
     argument: "[servers...]",
-    groups: workspaceServerOptions,
+    groups: GROUPS,
   }).action((servers: string[], _own: RawOptions, command: Command) =>
     // Options that `pins` has too are read by it.
     run(command.optsWithGlobals(), async (cli) => (await import("./state.ts")).showDiff(cli, servers)),
@@ -84,6 +91,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
   explain(diff, {
     examples: ["portolan pins diff", "portolan pins diff github"],
     sections: [
+      GATEWAY,
       "Invisible characters are shown as codes such as <U+200B>. The approved definitions are stored on the machine that pinned them, and on each machine that has seen them; on other machines, only the present definition is shown.",
       WORKSPACE,
       exitCodes({ ...CODES, 0: "done; stderr names servers that did not start" }),
@@ -94,7 +102,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
     name: "approve",
     summary: "approve changed, new and removed tools of a pinned server",
     argument: "[words...]",
-    groups: workspaceServerOptions,
+    groups: GROUPS,
   })
     .usage("<server> [tools...] [options]")
     .option("--expect <hash>", "approve the tool only if its definition has this hash")
@@ -110,6 +118,7 @@ export function addPinCommands({ program, explain, run }: CommandHost): void {
       "portolan pins approve github create_issue --expect p1-9a…",
     ],
     sections: [
+      GATEWAY,
       "The command shows the differences and asks. Without a terminal, or with --json, it approves without a question: the named tools, or all changes of the server.",
       LINTS,
       WORKSPACE,

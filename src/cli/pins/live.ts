@@ -6,7 +6,8 @@ import type { PinMode } from "../../model/index.ts";
 import { type LintFinding, lintDefinition, lockFileOf } from "../../packages/index.ts";
 import type { Cli } from "../context.ts";
 import { contractsOf } from "../workspace/contracts.ts";
-import { healthError, withWorkspace } from "../workspace/open.ts";
+import { healthError } from "../workspace/open.ts";
+import { type GatewayField, withServers } from "../workspace/running.ts";
 import { loadSource } from "../workspace/source.ts";
 
 export interface LintedTool extends LivePin {
@@ -19,6 +20,8 @@ export interface LiveServer extends Omit<ServerPins, "tools"> {
 
 export interface LiveTools {
   readonly lockFile: string;
+  /** The running gateway whose servers these are; undefined for servers of this process. */
+  readonly gateway: GatewayField | undefined;
   readonly servers: readonly LiveServer[];
   /** Servers whose tools could not be read. */
   readonly failed: readonly FailedServer[];
@@ -36,7 +39,7 @@ export interface FailedServer {
 
 const WAIT_MS = 60_000;
 
-/** Starts the named servers, or all of them, and reads their tools. */
+/** Reads the tools of the named servers, or of all. Starts the servers unless a running gateway has them. */
 export async function readLiveTools(cli: Cli, names: readonly string[]): Promise<LiveTools> {
   const source = await loadSource(cli);
   const contracts = contractsOf(source);
@@ -61,9 +64,12 @@ export async function readLiveTools(cli: Cli, names: readonly string[]): Promise
     asGateway: true,
     waitMs,
   } as const;
-  return withWorkspace(cli, source, open, async ({ workspace, diagnostics }) => {
+  return withServers(cli, source, open, async ({ workspace, gateway, diagnostics, ...opened }) => {
     const isServer = ({ alias }: { alias: string }): boolean => alias !== contracts?.alias;
-    if (hasDrivers) await (await workspace.contracts())?.settled();
+    if (hasDrivers) await opened.drivers(waitMs);
+    const all = await workspace.pins();
+    // To list its tools, the gateway has started the servers that nobody used so far, which may have failed.
+    if (gateway !== undefined) await workspace.settled();
     const failed = workspace
       .health()
       .filter(isServer)
@@ -73,11 +79,10 @@ export async function readLiveTools(cli: Cli, names: readonly string[]): Promise
         return error === undefined ? [] : [{ server: health.alias, key: health.alias, mode, error }];
       });
     const failedNames = new Set(failed.map(({ server }) => server));
-    const pins = (await workspace.pins()).filter(
-      ({ server }) => isWanted(server) && !failedNames.has(server),
-    );
+    const pins = all.filter(({ server }) => isWanted(server) && !failedNames.has(server));
     const missing = drivers.filter((id) => isWanted(id) && !pins.some(({ server }) => server === id));
     return {
+      gateway,
       lockFile: lockFileOf(source.config.folder ?? cli.io.cwd),
       servers: pins.map((server) => withFindings(server, pins)),
       failed: [

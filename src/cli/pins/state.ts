@@ -51,6 +51,7 @@ export async function showPins(
         : 0;
   if (output.form === "json") {
     output.json({
+      gateway: live.gateway,
       lockFile: live.lockFile,
       matches: differs.length === 0 && problem === undefined && unchecked.length === 0,
       servers: live.servers.map((server) => toJson(server, isPinned(server))),
@@ -125,6 +126,7 @@ export async function showDiff(cli: Cli, names: readonly string[]): Promise<numb
   for (const { error } of live.failed) output.error(error);
   if (output.form === "json") {
     output.json({
+      gateway: live.gateway,
       differences: diffs.map(({ server, tool, changes }) => ({ server, ...tool, changes })),
       removed,
     });

@@ -1,7 +1,6 @@
 // `portolan serve --daemon`: starts the gateway in the background, and waits until it is ready or has failed.
 
 import { closeSync, fstatSync, mkdirSync, openSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import process from "node:process";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,11 +11,10 @@ import { GATEWAY_DEFAULTS, type GatewaySettings } from "../../model/index.ts";
 import { type BackgroundProgram, startBackground } from "../../process/index.ts";
 import type { Cli, Words } from "../context.ts";
 import { withGateway } from "../control/find.ts";
-import { withSpinner } from "../output/progress.ts";
 import { unlockForGateway } from "../secrets/vault-of-gateway.ts";
 import { errorLine, stateLabel } from "../output/server-state.ts";
 import { count, displayWidth } from "../terminal/layout.ts";
-import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
 import { gatewayLabel } from "../workspace/running.ts";
@@ -26,11 +24,9 @@ import { overSettings, type ServeOptions } from "./options.ts";
 import { noteProblem } from "./log.ts";
 import { checkPort } from "./port.ts";
 import { findServed, type Served } from "./served.ts";
+import { newLines, waitUntilReady } from "./wait-until-ready.ts";
 
-const POLL_MS = 50;
 const WAIT_MS = 10_000;
-/** A start fetches packages and images. */
-const READY_MS = 10 * 60_000;
 const SHOWN_LINES = 15;
 
 export async function startDaemon(cli: Cli, words: Words, options: ServeOptions): Promise<number> {
@@ -61,14 +57,7 @@ export async function startDaemon(cli: Cli, words: Words, options: ServeOptions)
   await unlockForGateway(cli, { ...served.config, servers }, only);
   const log = options.logFile ?? join(await logFolder(path), "gateway.log");
   const { started, logStart } = await start(cli, log, openLog(log, options));
-  const stop = (): void => void process.kill(started.pid, "SIGTERM");
-  const gateway = await withSpinner(cli, async (spinner) => {
-    spinner.start("starting the gateway");
-    return ready(cli, path, started, log);
-  }).catch((error: unknown) => {
-    stop();
-    throw error;
-  });
+  const gateway = await waitUntilReady(cli, path, started, { log, logStart });
   if ("code" in gateway) return failed(cli, log, logStart, gateway.code);
   started.release();
   // The gateway itself writes these warnings to its log, which few people read.
@@ -125,39 +114,9 @@ async function start(cli: Cli, log: string, output: number): Promise<Start> {
   }
 }
 
-/** Waits for the state file of the gateway, or for its end. */
-async function ready(
-  { io, interrupt }: Cli,
-  path: string,
-  { pid, ended }: BackgroundProgram,
-  log: string,
-): Promise<RunningGateway | { readonly code: number | null }> {
-  let end: { readonly code: number | null } | undefined;
-  void ended.then((code) => (end = { code }));
-  const deadline = performance.now() + READY_MS;
-  while (performance.now() < deadline) {
-    interrupt.signal.throwIfAborted();
-    const found = (await io.findGateways(path)).gateways.find((one) => one.pid === pid);
-    if (found !== undefined) return found;
-    if (end !== undefined) return end;
-    await Promise.race([delay(POLL_MS), ended]);
-  }
-  throw new PortolanError(
-    "TIMEOUT",
-    `The gateway was not ready after ${READY_MS / 60_000} minutes, and was stopped.`,
-    {
-      hint: `Start the gateway without --daemon to see what it waits for. The complete log is in ${pathLabeller(io)(log)}`,
-      data: { log },
-    },
-  );
-}
-
 async function failed(cli: Cli, log: string, logStart: number, code: number | null): Promise<number> {
   const { io } = cli;
-  const bytes = await readFile(log).catch(() => Buffer.alloc(0));
-  // A log that became shorter was rotated during the start.
-  const text = bytes.subarray(bytes.length < logStart ? 0 : logStart).toString("utf8");
-  const lines = plainText(text).trimEnd().split("\n").map(asText);
+  const lines = await newLines(log, logStart);
   const what = code === null ? "was killed" : `ended with code ${code}`;
   cli.output.error(
     new PortolanError("SERVER_START_FAILED", `The gateway did not start: it ${what}.`, {
@@ -167,19 +126,6 @@ async function failed(cli: Cli, log: string, logStart: number, code: number | nu
     }),
   );
   return code === null || code === 0 ? 3 : code;
-}
-
-/** A line of a JSON log as text: its message, and the code and hint of its error. */
-function asText(line: string): string {
-  let entry: { message?: unknown; error?: { code?: string; hint?: string } } | undefined;
-  try {
-    entry = JSON.parse(line) as typeof entry;
-  } catch {
-    // Other programs, and Node in a crash, write text.
-  }
-  if (typeof entry?.message !== "string") return line;
-  const { message, error: { code, hint = "" } = {} } = entry;
-  return `${message}${code === undefined ? "" : ` [${code}]`}${hint === "" ? "" : ` hint ${hint}`}`;
 }
 
 /** `isNew`: this command started the gateway. Another one may run in a terminal. */

@@ -33,6 +33,7 @@ const REASONS: Readonly<Record<Mount["reason"], string>> = {
   certificates: "certificates that it trusts",
   socket: "a socket to other programs",
   "env file": "may contain secrets of its project",
+  "secret file": "the config of the workspace uses it as a secret",
   "config file": "a config file with sandbox settings",
   portolan: "Portolan's own data",
 };

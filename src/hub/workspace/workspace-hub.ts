@@ -142,7 +142,7 @@ export async function openWorkspaceHub(
   const envFile = envFileOf(options.envFile, config);
   // No server may write a file that secrets come from.
   if (envFile !== undefined && envFile !== config.envFile)
-    configFiles.add({ folder: dirname(envFile), isWhole: false, paths: [envFile] });
+    configFiles.add({ folder: dirname(envFile), isWhole: false, paths: [envFile], secrets: [envFile] });
   launchContext.servers = config.servers;
   launchContext.packagePolicy = config.packages;
   const closing = new AbortController();

@@ -5,7 +5,7 @@ import { chmod, mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { isAbsolute, join, sep } from "node:path";
 import { toSri } from "../../base/text/integrity.ts";
-import { packageNotFound, PortolanError } from "../../errors/index.ts";
+import { certificateHint, packageNotFound, PortolanError } from "../../errors/index.ts";
 import type { PackageSpec } from "../../model/index.ts";
 import { missingPlaces, PUT_THERE } from "../store/broken-parts.ts";
 import { type Made, refuseFullDisk } from "../store/store.ts";
@@ -69,7 +69,7 @@ export async function npmInstall(
     const end = await npm(...words);
     if (end.code === 0) return;
     refuseSwappedBytes(spec, dependencies ?? [], end.reason);
-    throw npmError(spec, end);
+    throw npmError(wanted, end);
   };
   await run("install", "--package-lock-only");
   const lock = await readList(folder, "package-lock.json");
@@ -100,7 +100,7 @@ export async function resolveVersion(
   try {
     await writeManifest(folder, wanted);
     const end = await npmIn(folder, wanted, options).npm("install", "--package-lock-only");
-    if (end.code !== 0) throw npmError(wanted.spec, end);
+    if (end.code !== 0) throw npmError(wanted, end);
     return ownOf(wanted.spec, wanted.name, await readList(folder, "package-lock.json")).version;
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -225,9 +225,10 @@ const PERMANENT: ReadonlySet<string> = new Set([
   "EINVALIDPACKAGENAME",
 ]);
 
-function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
+function npmError({ spec, registry }: PackageSpec, { reason, kind }: NpmEnd): PortolanError {
   const why = reason || "it gave no reason";
-  const notFound = kind === "E404" ? packageNotFound(spec, "npm's registry") : undefined;
+  const login = registry === undefined ? "npm login" : `npm login --registry=${registry}`;
+  const notFound = kind === "E404" ? packageNotFound(spec, "npm's registry", login) : undefined;
   return new PortolanError(
     "INSTALL_FAILED",
     notFound !== undefined
@@ -241,19 +242,22 @@ function npmError(spec: string, { reason, kind }: NpmEnd): PortolanError {
         reason: kind,
         ...(PERMANENT.has(kind ?? "") ? { permanent: true } : {}),
       },
-      hint: notFound?.hint ?? hintFor(kind),
+      hint: notFound?.hint ?? hintFor(kind, login),
     },
   );
 }
 
-function hintFor(kind: string | undefined): string | undefined {
+const TRUST =
+  "If your company inspects TLS connections, or the registry belongs to your company, name the file of its CA certificate (PEM): npm config set cafile <file>, or set the variable NODE_EXTRA_CA_CERTS to the file, which npm uses if it has no cafile.";
+
+function hintFor(kind: string | undefined, login: string): string | undefined {
   if (kind === undefined) return undefined;
   if (isNetworkFailure(kind))
     return "Check the network connection, and the registry setting of npm: npm config get registry. Portolan needs the network only for the installation, not for later starts of the server.";
   if (kind === "ETARGET") return "The package has no version in that range. Check the version.";
-  if (kind === "E401") return "The registry requires credentials. Log in: npm login";
+  if (kind === "E401") return `The registry requires credentials. Log in: ${login}`;
   if (kind === "E403")
-    return "The registry refused access to the package. Log in with an account that may read it: npm login";
+    return `The registry refused access to the package. Log in with an account that may read it: ${login}`;
   if (kind === "EINTEGRITY")
     return "The download does not match the registry's hash. Do not trust the package, and report it to the operator of the registry.";
   if (kind === "ENOSPC") return "Free some space on the disk of the store.";
@@ -261,7 +265,7 @@ function hintFor(kind: string | undefined): string | undefined {
     return "The package depends on a git repository, which Portolan does not download. Ask the author of the package to publish that dependency to npm.";
   if (kind === "EUSAGE")
     return "An optional dependency of the package cannot be installed, for example because it is a git repository. Ask the author of the package to publish that dependency to npm.";
-  return undefined;
+  return certificateHint(kind, TRUST);
 }
 
 /** The first three of possibly hundreds. */

@@ -1,10 +1,12 @@
 import { execFile } from "node:child_process";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:https";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { integrityOf, parseIntegrity } from "../../base/text/integrity.ts";
 import { type Registry, startRegistry } from "../../../test/fixtures/npm-registry.mjs";
 import {
@@ -16,6 +18,7 @@ import {
   removeInstalled,
 } from "./package.ts";
 
+const TLS = join(import.meta.dirname, "../../../test/fixtures/tls");
 const run = promisify(execFile);
 let folder: string;
 let root: string;
@@ -278,6 +281,26 @@ describe("a failed installation leaves no files", () => {
       hint: expect.stringContaining("network") as string,
     });
     expect(JSON.stringify(error)).not.toMatch(/s3cr3t-word|token-of-mine/);
+    await clean();
+  });
+
+  test("a registry with a certificate of an unknown authority, and one that requires a login", async () => {
+    const [cert, key] = ["cert.pem", "key.pem"].map((name) => readFileSync(join(TLS, name)));
+    const server = createServer({ cert, key }, (_, response) => response.writeHead(401).end());
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    await expect(install("dep", { env: { ...env, npm_config_registry: url } })).rejects.toMatchObject({
+      code: "INSTALL_FAILED",
+      data: { reason: "DEPTH_ZERO_SELF_SIGNED_CERT" },
+      hint: expect.stringMatching(
+        /npm config set cafile <file>, or set the variable NODE_EXTRA_CA_CERTS/,
+      ) as string,
+    });
+    const trusted = { ...env, npm_config_cafile: join(TLS, "cert.pem") };
+    await expect(install(`dep --registry=${url}`, { env: trusted })).rejects.toMatchObject({
+      hint: expect.stringContaining(`npm login --registry=${url}`) as string,
+    });
     await clean();
   });
 

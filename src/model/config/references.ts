@@ -143,3 +143,9 @@ function readBody(body: string): Reference | string {
     return { kind, name, ...fallback };
   }
 }
+
+/** The paths of `${file:…}` references, as written. */
+export function referencedFiles(text: string): string[] {
+  if (!text.includes("${file:")) return [];
+  return parseReferences(text).parts.flatMap((part) => (part.kind === "file" ? [part.name] : []));
+}

@@ -185,6 +185,9 @@ const DENIED_HINT =
 /** Why a path of Portolan itself is not granted. */
 export const OWN_DATA = "it is Portolan's own data, which no server is allowed to see";
 
+/** Why a config file is not granted for writing. */
+export const CONFIG_FILE = "config files decide about sandboxes, so no server is allowed to write them";
+
 const OWN_DATA_HINT = `No grant allows this path: ${OWN_DATA}.`;
 
 /** Hint about a script that does not exist. */

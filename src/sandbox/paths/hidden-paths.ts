@@ -152,7 +152,8 @@ function isFile(path: string): boolean {
   return statSync(path, { throwIfNoEntry: false })?.isFile() === true;
 }
 
-function realOf(path: string): string {
+/** The path without links; as written if it does not exist. */
+export function realOf(path: string): string {
   try {
     return realpathSync(path);
   } catch {

@@ -16,3 +16,15 @@ test("names the content of a protected file: sandbox rules or secrets", () => {
     ["/w/.env", "a file with secrets"],
   ]);
 });
+
+test("a config file in the project of the program cannot be granted; another file of the project can", () => {
+  const policy = { mounts: [{ path: "/w", access: "read", reason: "own" }], home: "/home" };
+  const configFiles = new Set(["/w/portolan.yaml", "/w/.drivers"]);
+  const words = ["/w/portolan.yaml", "/w/.drivers/DRIVER.md", "/w/notes.txt"];
+  const found = readOnlyPaths(words, policy as unknown as SandboxPolicy, true, configFiles);
+  expect(found.map(({ path, protectedAs, grant }) => [path, protectedAs, grant])).toEqual([
+    ["/w/portolan.yaml", "a config file that can contain sandbox rules", undefined],
+    ["/w/.drivers/DRIVER.md", "a config file that can contain sandbox rules", undefined],
+    ["/w/notes.txt", undefined, "/w/notes.txt"],
+  ]);
+});

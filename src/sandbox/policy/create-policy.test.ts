@@ -109,6 +109,20 @@ describe("the default profile", () => {
       expect(given(await make({ fs: { [access]: [at("app")] } }, own))).toEqual([`${access} app (declared)`]);
   });
 
+  test("hides files that the config names as secrets, unless the config of the server grants them", async () => {
+    for (const name of ["web/certs/gw.key", "web/certs/gw.pem", "web/.env", "beside.key"]) {
+      mkdirSync(at("web/certs"), { recursive: true });
+      writeFileSync(at(name), "");
+    }
+    const secretFiles = ["web/certs/gw.key", "web/.env", "beside.key", "web/missing"].map((name) => at(name));
+    const own = { programFolders: [at("web")], inferredFolders: [at("web")], secretFiles };
+    const hidden = ["hidden web/.env (env file)", "hidden web/certs/gw.key (secret file)"];
+    expect(given(await make(undefined, own))).toEqual(["read web (own)", ...hidden]);
+    const granted = given(await make({ fs: { read: [at("web/certs/gw.key")] } }, own));
+    expect(granted).toEqual(["read web (own)", "hidden web/.env (env file)"]);
+    expect(given(await make({ fs: { read: [at("web")] } }, own))).toEqual(["read web (declared)"]);
+  });
+
   test("refuses a working folder behind a link that the server can create, unless it is granted anyway", async () => {
     const program = { file: "/bin/sh", args: [], cwd: at("data/link"), env: {} };
     const steered = await make({ fs: { write: [at("data")] } }, { program });

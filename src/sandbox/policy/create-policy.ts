@@ -10,7 +10,7 @@ import type { SandboxPolicy, RuleProblem, Mount } from "../types.ts";
 import { protectedMounts, type ConfigFiles } from "./protected-paths.ts";
 import { systemWithOnly } from "./allowed-programs.ts";
 import { configuredMounts, deniedMounts, writableFolders } from "./grants.ts";
-import { envFileCovers } from "./env-files.ts";
+import { envFileCovers, secretFileCovers } from "./env-files.ts";
 import { socketCovers } from "./sockets.ts";
 import { systemPaths } from "./system-paths.ts";
 
@@ -27,6 +27,8 @@ export interface PolicyRequest {
   readonly workspaceFolders?: readonly string[];
   /** The program folders that Portolan inferred. The sandbox hides the `.env` files in them. Default: none. */
   readonly inferredFolders?: readonly string[];
+  /** Files that the config of the workspace names as secrets. The sandbox hides them unless `config` grants them. Default: none. */
+  readonly secretFiles?: readonly string[];
   /** Certificates that the server's variables name. Default: none. */
   readonly certificates?: readonly string[];
   /** The HOME folder that survives from one start to the next. */
@@ -82,15 +84,20 @@ export async function createPolicy(request: PolicyRequest): Promise<CreatedPolic
   const layers = layered([...system.mounts, ...left, ...protectedPaths.mounts]);
   const grants = layers.filter(({ access }) => access !== "hidden");
   const denials = config?.fs?.deny ?? [];
-  const [denied, sockets, envFiles] = await Promise.all([
+  const [denied, sockets, envFiles, secretFiles] = await Promise.all([
     deniedMounts(denials, request.homedir, grants, program.file, linkable),
     socketCovers(grants, declared.mounts, request.homedir),
     envFileCovers(request.inferredFolders ?? [], declared.mounts),
+    secretFileCovers(request.secretFiles ?? [], grants, declared.mounts),
   ]);
   const asked = given.filter(({ path }) => path !== sep);
   const covers = system.hidden
     .filter(({ path }) => !asked.some((one) => isInside(one.path, path) || isInside(path, one.path)))
-    .concat(sockets.mounts, envFiles);
+    .concat(
+      sockets.mounts,
+      envFiles,
+      secretFiles.filter(({ path }) => !envFiles.some((one) => one.path === path)),
+    );
   const hidden = denied.mounts.concat(
     covers.filter(
       ({ path }) =>

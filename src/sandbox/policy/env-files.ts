@@ -1,4 +1,5 @@
-// Hides the .env files in the folder of a server's script: Portolan infers this folder, and it may be the user's own project.
+// Hides files with secrets in the folders that Portolan infers for a server, which may be the user's own project: .env
+// files beside the server's script, and the files that the config names as secrets.
 
 import { readdir, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,6 +18,20 @@ export async function envFileCovers(
   return [...new Set(found.flat())]
     .filter((path) => !declared.some((grant) => isInside(path, grant.path)))
     .map((path) => ({ path, access: "hidden", reason: "env file" }));
+}
+
+/** Of the files that the config names as secrets, those in a folder that the policy grants and no `declared` mount grants. */
+export async function secretFileCovers(
+  files: readonly string[],
+  grants: readonly Mount[],
+  declared: readonly Mount[],
+): Promise<readonly Mount[]> {
+  const real = await Promise.all(files.map((path) => realpath(path).catch(() => undefined)));
+  const isIn = (path: string, mounts: readonly Mount[]): boolean =>
+    mounts.some((mount) => isInside(path, mount.path));
+  return [...new Set(real)]
+    .filter((path) => path !== undefined && isIn(path, grants) && !isIn(path, declared))
+    .map((path) => ({ path: path as string, access: "hidden", reason: "secret file" }));
 }
 
 async function envFilesIn(folder: string): Promise<string[]> {

@@ -3,30 +3,33 @@
 
 import { mkdir, realpath, stat } from "node:fs/promises";
 import { isAbsolute, relative, sep } from "node:path";
-import { isInside, writableLink, resolveLinks } from "../paths/paths.ts";
+import { isInside, withRealPaths, writableLink, resolveLinks } from "../paths/paths.ts";
 import type { Mount, RuleProblem } from "../types.ts";
 import { type UsedPaths, usualConfigPaths } from "../../catalog/index.ts";
 import { findClientFiles } from "../../formats/clients/index.ts";
-import { OWN_DATA } from "../../model/index.ts";
+import { CONFIG_FILE, OWN_DATA } from "../../model/index.ts";
 
 /** The config files that a workspace was read from. Every sandbox of the workspace has them read-only. */
 export interface ConfigFiles {
   /** Paths are never removed: a workspace is read from them again at its next start. */
   add(used: UsedPaths): void;
   readonly paths: ReadonlySet<string>;
+  /** Of these files, those with secrets of the gateway. A sandbox hides them unless its config grants them. */
+  readonly secrets: ReadonlySet<string>;
   /** Folders that were read as a whole, so that all their config files are in `paths`. */
   readonly workspaces: ReadonlySet<string>;
 }
 
 export function createConfigFiles(): ConfigFiles {
   const paths = new Set<string>();
+  const secrets = new Set<string>();
   const workspaces = new Set<string>();
   return {
-    paths,
-    workspaces,
+    ...{ paths, secrets, workspaces },
     add(used) {
       if (used.isWhole) workspaces.add(used.folder);
       for (const path of used.paths) paths.add(path);
+      for (const path of used.secrets ?? []) secrets.add(path);
     },
   };
 }
@@ -94,6 +97,21 @@ async function ownData(needed: string[], perhaps: string[], ground: Ground): Pro
   return { mounts, refused, problems };
 }
 
+/** Whether the policy of a server would refuse a grant to write this path, because it is a config file. */
+export async function refusesWriteGrant(
+  path: string,
+  place: Pick<Ground, "configFiles" | "homedir">,
+): Promise<boolean> {
+  const { default: envPaths } = await import("env-paths");
+  const grants = (await withRealPaths([path])).map((one): Mount => ({
+    path: one,
+    access: "write",
+    reason: "declared",
+  }));
+  const ground = { ...place, grants, writable: [] };
+  return (await configFilesIn(ground, envPaths("portolan", { suffix: "" }).config)).refused.length > 0;
+}
+
 async function configFilesIn(ground: Ground, config: string): Promise<ProtectedPaths> {
   const written = ground.grants.filter(({ access, reason }) => access === "write" && reason !== "kept home");
   if (written.length === 0) return { mounts: [], refused: [], problems: [] };
@@ -126,7 +144,7 @@ async function configFilesIn(ground: Ground, config: string): Promise<ProtectedP
       refused.push(mount);
       problems.set(mount.path, {
         rule: ruleOf(mount),
-        problem: "config files decide about sandboxes, so no server is allowed to write them",
+        problem: CONFIG_FILE,
         remedy: remedyFor(mount, "Grant it with fs.read."),
       });
     }

@@ -2,7 +2,7 @@
 
 import type { WebSocket } from "ws";
 import { firstWords } from "../../base/text/truncate.ts";
-import { isPortolanError, PortolanError } from "../../errors/index.ts";
+import { certificateHint, isPortolanError, PortolanError } from "../../errors/index.ts";
 import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index.ts";
 import type { AuthHeaders } from "../../oauth/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
@@ -174,6 +174,7 @@ export class WebSocketTransport implements Transport {
       server,
       cause,
       data: { closeCode: code },
+      hint: certificateHint(cause?.code),
     });
   }
 }

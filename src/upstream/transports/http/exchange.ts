@@ -5,7 +5,7 @@ import { firstWords } from "../../../base/text/truncate.ts";
 import { parseUrl } from "../../../base/net/urls.ts";
 import type { RpcErrorObject } from "../../../model/index.ts";
 import type { Agent, Dispatcher } from "undici";
-import { PortolanError } from "../../../errors/index.ts";
+import { certificateHint, PortolanError } from "../../../errors/index.ts";
 import { ByteBuffer } from "../byte-buffer.ts";
 import { REFUSALS } from "../transport.ts";
 import { SseParser, type SseEvent } from "./sse-parser.ts";
@@ -279,7 +279,7 @@ function connectionError(request: ExchangeRequest, cause: Error & { code?: strin
       data: { reason: cause.code ?? "unknown" },
       hint: NEVER_SENT.has(cause.code ?? "")
         ? "Check the URL, and that the server runs and can be reached from here."
-        : undefined,
+        : certificateHint(cause.code),
     },
   );
 }
