@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import process from "node:process";
 import { PortolanError } from "../errors/index.ts";
 import type { CliIo } from "./context.ts";
+import { EXIT_CODES } from "./terminal/interrupt.ts";
 import type { Prompter } from "./terminal/prompter.ts";
 import { hasTerminal, openTerminal } from "./terminal/session-terminal.ts";
 import { reportFailure, run } from "./program.ts";
@@ -35,9 +36,14 @@ export async function start({ beginServing }: Loader): Promise<never> {
   // Node exits with code 13 and no message when its event loop is empty, even while a promise is pending, and many timers of the
   // library do not keep the loop alive. This timer does, until the command has its result.
   setInterval(() => {}, 2 ** 30);
-  const code = await run(words, io);
-  // The process only ends from here on: a further signal must not keep it from ending the servers that it started.
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => process.exit(code));
+  let code: number | undefined;
+  // A signal without a listener ends the process at once, without the servers that it started. The listeners of a command do not
+  // exist before it begins and after it ends.
+  for (const [signal, ownCode] of Object.entries(EXIT_CODES))
+    process.on(signal, () => {
+      if (code !== undefined || process.listenerCount(signal) === 1) process.exit(code ?? ownCode);
+    });
+  code = await run(words, io);
   await Promise.all(
     [process.stdout, process.stderr].map(
       (stream) => new Promise<void>((resolve) => void stream.write("", () => resolve())),

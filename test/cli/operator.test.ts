@@ -393,17 +393,16 @@ test("list and why show what a caller may use; refused calls are in the log and 
   expect(events).toContain('"type":"gateway.call_refused"');
 });
 
-test("update names the servers of npm, and the command that updates them", async () => {
+test("update updates the npm packages if no server has another package, and reports those that fail", async () => {
   const npm = { npm: "some-server@^1.2.0" };
   const place = setUp({
     servers: { one: npm, two: { command: "npx", args: ["-y", "other"] }, own: fixture() },
   });
-  const { code, err } = await place.run("update", "--text");
-  expect(code).toBe(0);
-  expect(err).toContain("the npm packages of these servers: one, two.");
-  expect(err).toContain("portolan install --update one two");
+  const { code, out } = await place.run("update", "--text");
+  expect(code).toBe(3);
+  expect(out).toMatch(/one +failed: .*some-server@\^1\.2\.0[^]*two +failed: /);
   place.save({ servers: { own: fixture() } });
-  expect((await place.run("update", "--text")).err).not.toContain("install --update");
+  expect((await place.run("update", "--text")).out).toContain("there is nothing to update");
   const other = { command: "npx", args: ["-y", "other"] };
   writeFileSync(join(place.cwd, ".mcp.json"), JSON.stringify({ mcpServers: { other } }));
   const elsewhere = await place.run("update", "other", "--text");

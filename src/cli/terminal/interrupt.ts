@@ -18,7 +18,7 @@ export interface Interrupt {
 
 export type ExitCodes = Readonly<Partial<Record<NodeJS.Signals, number>>>;
 
-const EXIT_CODES: ExitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
+export const EXIT_CODES: ExitCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 };
 /** How long a command may take to close after a signal. */
 const GRACE_MS = 5_000;
 
