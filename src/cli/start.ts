@@ -36,20 +36,21 @@ export async function start({ beginServing }: Loader): Promise<never> {
   // Node exits with code 13 and no message when its event loop is empty, even while a promise is pending, and many timers of the
   // library do not keep the loop alive. This timer does, until the command has its result.
   setInterval(() => {}, 2 ** 30);
-  let code: number | undefined;
+  const result: { code?: number } = {};
   // A signal without a listener ends the process at once, without the servers that it started. The listeners of a command do not
   // exist before it begins and after it ends.
   for (const [signal, ownCode] of Object.entries(EXIT_CODES))
     process.on(signal, () => {
-      if (code !== undefined || process.listenerCount(signal) === 1) process.exit(code ?? ownCode);
+      if (result.code !== undefined || process.listenerCount(signal) === 1)
+        process.exit(result.code ?? ownCode);
     });
-  code = await run(words, io);
+  result.code = await run(words, io);
   await Promise.all(
     [process.stdout, process.stderr].map(
       (stream) => new Promise<void>((resolve) => void stream.write("", () => resolve())),
     ),
   );
-  process.exit(code);
+  process.exit(result.code);
 }
 
 function createIo(beginServing: () => void): CliIo {
