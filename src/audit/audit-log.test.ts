@@ -58,6 +58,15 @@ async function written(count: number, settings: AuditSettings = {}): Promise<voi
   append(log, count);
 }
 
+/** Writes groups of so many calls. */
+async function writtenGroups(sizes: readonly number[], settings: AuditSettings = {}): Promise<void> {
+  await using log = await open(settings);
+  for (const size of sizes) {
+    append(log, size);
+    await log.sync();
+  }
+}
+
 async function problems(): Promise<string[]> {
   const chains = await verifyAudit(folders);
   return chains.flatMap((chain) => chain.problems.map(({ message }) => message));
@@ -192,8 +201,8 @@ test.each([
   ["missing", (): void => rmSync(folders.anchors, { recursive: true })],
   ["damaged", (): void => writeFileSync(join(folders.anchors, "calls.anchor"), "{}")],
 ])("an anchor that is %s is reported once at the start, and later by verification", async (_state, harm) => {
-  await written(10);
-  // Five whole records are left, so the lines alone are intact.
+  await writtenGroups([4, 6]);
+  // Two whole groups are left, so the lines alone are intact.
   writeFileSync(logFile(), `${readFileSync(logFile(), "utf8").split("\n").slice(0, 5).join("\n")}\n`);
   harm();
   const lost = "its anchor was missing or damaged, so records after record 5 may be missing";
@@ -359,16 +368,44 @@ describe("verification after tampering", () => {
         lines[at] = (lines[at] ?? "").replace(/"type":"\w+",/, "");
         return toFile(lines);
       },
-      // An attacker who knows the format rewrites a line and computes its hash again.
+      removedGroup(_bytes, lines) {
+        const ends = groupEnds(lines);
+        const at = random(ends.length);
+        const start = at === 0 ? 0 : (ends[at - 1] ?? 0) + 1;
+        return toFile(lines.toSpliced(start, (ends[at] ?? 0) - start + 1));
+      },
+      // An attacker who knows the format rewrites a line and computes the hash of its group again.
       rewrittenLine(_bytes, lines) {
         const at = random(lines.length);
-        const line = Buffer.from(lines[at] ?? "", "latin1").toString();
-        const { h: _hash, ...entry } = JSON.parse(line) as Record<string, unknown>;
-        const body = JSON.stringify({ ...entry, caller: `eve-${random(1_000)}` });
-        const hash = createHash("sha256").update(body).digest("base64url");
-        return toFile(lines.with(at, Buffer.from(`${body.slice(0, -1)},"h":"${hash}"}`).toString("latin1")));
+        lines[at] = (lines[at] ?? "").replace(/"time":"[^"]*"/, `"time":"eve-${random(1_000)}"`);
+        return toFile(rehashed(lines, at));
+      },
+      // The same with two groups that become one.
+      joinedGroups(_bytes, lines) {
+        const end = groupEnds(lines).at(0) ?? 0;
+        if (end + 1 === lines.length) return undefined;
+        lines[end] = (lines[end] ?? "").replace(END, "}");
+        return toFile(rehashed(lines, end));
       },
     };
+  }
+
+  const END = /,"prev":"([\w-]{43})","h":"[\w-]{43}"\}$/;
+
+  function groupEnds(lines: readonly string[]): number[] {
+    return lines.flatMap((line, at) => (END.test(line) ? [at] : []));
+  }
+
+  /** Computes the hash of the group of a line again. */
+  function rehashed(lines: readonly string[], at: number): string[] {
+    const ends = groupEnds(lines);
+    const end = ends.find((each) => each >= at) ?? lines.length - 1;
+    const start = (ends.findLast((each) => each < at) ?? -1) + 1;
+    const prev = (END.exec(lines[start - 1] ?? "")?.[0] ?? "").slice(-45, -2) || "A".repeat(43);
+    const group = [...lines.slice(start, end), (lines[end] ?? "").replace(END, "")].join("\n");
+    const covered = `${group},"prev":"${prev}"`;
+    const hash = createHash("sha256").update(covered, "latin1").digest("base64url");
+    return lines.with(end, `${(lines[end] ?? "").replace(END, "")},"prev":"${prev}","h":"${hash}"}`);
   }
 
   function isIntact(files: Files, anchor: Anchor | undefined): boolean {
@@ -382,7 +419,7 @@ describe("verification after tampering", () => {
   }
 
   test("detects each of 1000 random changes", async () => {
-    await written(60, { maxBytes: 5_000 });
+    await writtenGroups([1, 7, 2, 9, 1, 12, 3, 8, 5, 1, 11], { maxBytes: 3_000 });
     const paths = (await chainFiles(folders.log)).get("calls") ?? [];
     const files: Files = new Map(paths.map((path) => [basename(path), readFileSync(path)]));
     expect(files.size).toBeGreaterThan(2);

@@ -1,5 +1,5 @@
-// Audit log: an append-only file of hash-chained lines. Lines of 50 milliseconds are written together, and flushed to the disk
-// together; the anchor in another folder follows each flush.
+// Audit log: an append-only file of lines in hash-chained groups. The lines of 50 milliseconds are one group: they are written and
+// flushed to the disk together. The anchor in another folder follows each flush.
 
 import {
   closeSync,
@@ -154,8 +154,6 @@ export class AuditLog {
     const end = await readEnd(files);
     // The anchor exists before the first file, so that a file without an anchor is never the rest of a crash.
     if (files.length === 0 && anchor === undefined) anchorFile.create();
-    const fd = openSync(path, "a+", 0o600);
-    if (end.tornBytes > 0) ftruncateSync(fd, fstatSync(fd).size - end.tornBytes);
     const head = end.head ?? START;
     const missing = end.isChanged
       ? "its last line was changed"
@@ -164,6 +162,11 @@ export class AuditLog {
           ? undefined
           : `its anchor was missing or damaged, so records after record ${head.n} may be missing`
         : missingSince(anchor, head);
+    const fd = openSync(path, "a+", 0o600);
+    const tornBytes = files.at(-1) === path ? end.tornBytes : 0;
+    // What another program wrote stays in the file for the verification.
+    if (missing === undefined) ftruncateSync(fd, fstatSync(fd).size - tornBytes);
+    else endLine(fd);
     const log = new AuditLog(chain, options, anchorFile, release, {
       fd,
       bytes: fstatSync(fd).size,
@@ -182,8 +185,7 @@ export class AuditLog {
       type: "opened",
       time: new Date().toISOString(),
       pid: process.pid,
-      ...(end.tornBytes > 0 ? { cutBytes: end.tornBytes } : {}),
-      ...(missing === undefined ? {} : { damaged: missing }),
+      ...(missing !== undefined ? { damaged: missing } : tornBytes > 0 ? { cutBytes: tornBytes } : {}),
     });
     await log.sync();
     return log;
@@ -276,16 +278,13 @@ export class AuditLog {
     const damaged = isSame
       ? "it was shortened"
       : `its file was ${found === undefined ? "removed" : "replaced"}`;
-    if (isSame) this.#bytes = found.size;
-    else {
+    if (!isSame) {
       const next = openSync(this.path, "a+", 0o600);
       this.#full.push(this.#fd);
       this.#fd = next;
-      this.#bytes = fstatSync(next).size;
     }
-    // The next line must not become a part of an incomplete one.
-    if (this.#bytes > 0 && !endsWithLineBreak(this.#fd, this.#bytes))
-      this.#bytes += writeSync(this.#fd, "\n");
+    endLine(this.#fd);
+    this.#bytes = fstatSync(this.#fd).size;
     this.append({ type: "opened", time: new Date().toISOString(), pid: process.pid, damaged });
     this.#options.report({
       code: "AUDIT_DAMAGED",
@@ -295,16 +294,16 @@ export class AuditLog {
     });
   }
 
-  /** Writes as many lines as fit into the file. An empty file takes a line of any size. */
+  /** Writes as many lines as fit into the file and into a group. An empty file takes a line of any size. */
   #writeSome(): void {
-    const lines = this.#pending.fitting(this.#maxBytes - this.#bytes);
-    if (lines === undefined && this.#bytes > 0) return this.#rotate();
-    const some = lines ?? this.#pending.first();
+    const fitting = this.#pending.fitting(this.#maxBytes - this.#bytes);
+    if (fitting === undefined && this.#bytes > 0) return this.#rotate();
+    const group = fitting ?? this.#pending.first();
     let at = 0;
-    while (at < some.bytes.length) at += writeSync(this.#fd, some.bytes, at);
-    this.#bytes += some.bytes.length;
-    this.#unflushed += some.last.n - this.#pending.written.n;
-    this.#pending.remove(some);
+    while (at < group.bytes.length) at += writeSync(this.#fd, group.bytes, at);
+    this.#bytes += group.bytes.length;
+    this.#unflushed += group.head.n - this.#pending.written.n;
+    this.#pending.remove(group);
   }
 
   /** Records the number of calls that were lost while the disk was full. */
@@ -432,10 +431,13 @@ export class AuditLog {
   }
 }
 
-function endsWithLineBreak(fd: number, size: number): boolean {
+/** The next line must not become a part of an incomplete one. */
+function endLine(fd: number): void {
+  const { size } = fstatSync(fd);
+  if (size === 0) return;
   const last = Buffer.alloc(1);
   readSync(fd, last, 0, 1, size - 1);
-  return last.toString() === "\n";
+  if (last.toString() !== "\n") writeSync(fd, "\n");
 }
 
 /** How the end of the log contradicts its anchor; undefined if it does not. */

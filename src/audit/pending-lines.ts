@@ -1,73 +1,86 @@
 // Lines of the audit log that are not written yet. They are made at once and kept as bytes: records of calls would survive garbage
 // collections while they wait.
 
-import { hash } from "node:crypto";
-import { type Head, lineBody, lineEnd, MAX_LINE_BYTES, parseLine } from "./line.ts";
+import {
+  entryLine,
+  GROUP_END_BYTES,
+  groupLines,
+  type Head,
+  lineNumber,
+  MAX_GROUP_BYTES,
+  MAX_LINE_BYTES,
+} from "./line.ts";
 
 /** Enough for the lines of one write under load. */
-const USUAL_BYTES = 256 * 1024;
+const USUAL_BYTES = 512 * 1024;
 const LINE_FEED = 0x0a;
 
-export interface FittingLines {
+/** Lines that are written together. */
+export interface Group {
   readonly bytes: Buffer;
-  /** The last of them. */
-  readonly last: Head;
+  /** Bytes of its lines among the waiting ones. */
+  readonly taken: number;
+  readonly head: Head;
 }
 
 export class PendingLines {
   #buffer = Buffer.allocUnsafe(USUAL_BYTES);
   #length = 0;
+  #count = 0;
   #written: Head;
-  #last: Head;
 
   constructor(written: Head) {
     this.#written = written;
-    this.#last = written;
   }
 
-  /** The last line that was written. */
+  /** The end of the last group that was written. */
   get written(): Head {
     return this.#written;
   }
 
   get count(): number {
-    return this.#last.n - this.#written.n;
+    return this.#count;
   }
 
   /** `text` is the JSON of an entry, at most as long as `boundedText` allows. */
   add(text: string): void {
     if (this.#length + MAX_LINE_BYTES > this.#buffer.length) this.#resize(this.#buffer.length * 2);
-    const start = this.#length;
-    const end = start + this.#buffer.write(lineBody(text, this.#last), start);
-    const h = hash("sha256", this.#buffer.subarray(start, end), "base64url");
-    this.#length = end - 1 + this.#buffer.write(lineEnd(h), end - 1, "latin1");
-    this.#last = { n: this.#last.n + 1, h };
+    this.#count += 1;
+    this.#length += this.#buffer.write(entryLine(text, this.#written.n + this.#count), this.#length);
   }
 
-  /** The first lines, as many as fit into so many bytes; undefined if the first one does not fit. */
-  fitting(max: number): FittingLines | undefined {
-    if (this.#length <= max) return { bytes: this.#buffer.subarray(0, this.#length), last: this.#last };
-    const end = max <= 0 ? 0 : this.#buffer.lastIndexOf(LINE_FEED, max - 1) + 1;
-    return end === 0 ? undefined : this.#until(end);
+  /** A group of the first lines, as many as fit into so many bytes; undefined if the first one does not fit. */
+  fitting(max: number): Group | undefined {
+    const room = Math.min(max - GROUP_END_BYTES, MAX_GROUP_BYTES);
+    if (this.#length <= room) return this.#group(this.#length);
+    const end = room <= 0 ? 0 : this.#buffer.lastIndexOf(LINE_FEED, room - 1) + 1;
+    return end === 0 ? undefined : this.#group(end);
   }
 
-  /** The first line, whatever its size. */
-  first(): FittingLines {
-    return this.#until(this.#buffer.indexOf(LINE_FEED) + 1);
+  /** A group of the first line, whatever its size. */
+  first(): Group {
+    return this.#group(this.#buffer.indexOf(LINE_FEED) + 1);
   }
 
-  /** Removes lines after they were written. */
-  remove({ bytes, last }: FittingLines): void {
-    this.#buffer.copyWithin(0, bytes.length, this.#length);
-    this.#length -= bytes.length;
-    this.#written = last;
+  /** Removes the lines of a group after it was written. */
+  remove({ taken, head }: Group): void {
+    this.#buffer.copyWithin(0, taken, this.#length);
+    this.#length -= taken;
+    this.#count -= head.n - this.#written.n;
+    this.#written = head;
     if (this.#length === 0 && this.#buffer.length > USUAL_BYTES) this.#resize(USUAL_BYTES);
   }
 
-  #until(end: number): FittingLines {
+  #group(taken: number): Group {
+    const { bytes, h } = groupLines(this.#buffer.subarray(0, taken), this.#written);
+    return { bytes, taken, head: { n: this.#lastNumber(taken), h } };
+  }
+
+  /** The number of the last line that ends at this place. */
+  #lastNumber(end: number): number {
+    if (end === this.#length) return this.#written.n + this.#count;
     const start = end < 2 ? 0 : this.#buffer.lastIndexOf(LINE_FEED, end - 2) + 1;
-    const { n, h } = parseLine(this.#buffer.toString("latin1", start, end - 1)) as unknown as Head;
-    return { bytes: this.#buffer.subarray(0, end), last: { n, h } };
+    return lineNumber(this.#buffer.toString("latin1", start, end - 1)) ?? Number.NaN;
   }
 
   #resize(size: number): void {

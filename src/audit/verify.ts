@@ -1,11 +1,12 @@
-// Verification of an audit log: every line by its hash, its place in the chain, and the end of the chain by its anchor.
+// Verification of an audit log: the hash of every group, its place in the chain, the number of every line, and the end of the chain
+// by its anchor.
 
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { type Anchor, AnchorFile } from "./anchor.ts";
 import { anchoredChains, type AuditFolders, chainFiles } from "./folders.ts";
-import { checkLine, type Head, parseLine, START } from "./line.ts";
+import { type CheckedGroup, GroupReader, type Head, lineNumber, parseLine, START } from "./line.ts";
 
 export interface AuditProblem {
   readonly chain: string;
@@ -34,7 +35,13 @@ export class ChainVerifier {
   readonly chain: string;
   readonly #anchor: Anchor | undefined;
   readonly #problems: AuditProblem[] = [];
+  /** The last group that was read. */
   #last: Head;
+  /** The number of the last line that was read. */
+  #n: number;
+  #group = new GroupReader();
+  /** A problem of the group that is being read was reported: it explains a wrong hash. */
+  #isGroupDamaged = false;
   #records = 0;
   #hasAnchored: boolean;
 
@@ -42,50 +49,63 @@ export class ChainVerifier {
     this.chain = chain;
     this.#anchor = anchor;
     this.#last = anchor?.first ?? START;
-    this.#hasAnchored = anchor === undefined || anchor.last.n === this.#last.n;
+    this.#n = this.#last.n;
+    this.#hasAnchored = anchor === undefined || anchor.last.n === this.#n;
   }
 
   /** `line` has one character for each byte, and no line feed. */
   line(line: string, file: string, number: number): void {
-    const checked = checkLine(line);
     this.#records += 1;
-    if (!checked.ok) {
-      this.#problem(checked.reason, file, number);
-      // The next line shows where the chain goes on.
-      this.#last = { n: this.#last.n + 1, h: "" };
-      return;
-    }
-    const { head, prev } = checked;
-    const expected = this.#last.n + 1;
-    if (head.n !== expected)
-      this.#problem(
-        head.n > expected
-          ? `${missingRecords(expected, head.n - 1)} before it`
-          : `record ${expected} is expected here, not record ${head.n}`,
-        file,
-        number,
-      );
-    else if (prev !== this.#last.h && this.#last.h !== "")
-      this.#problem("the hash of the previous line that it names is not the hash of that line", file, number);
-    const anchored = this.#anchor?.last;
-    if (head.n === anchored?.n) {
-      if (head.h === anchored.h) this.#hasAnchored = true;
-      else this.#problem("it differs from the record that the anchor names", file, number);
-    }
-    if (anchored !== undefined && this.#anchor?.closed === true && head.n > anchored.n)
-      this.#problem("it was added after the log was closed", file, number);
+    const expected = this.#n + 1;
+    const n = lineNumber(line);
+    this.#n = n ?? expected;
+    const problem = problemOf(n, expected);
+    if (problem !== undefined) this.#groupProblem(problem, file, number);
+    if (n !== undefined && this.#anchor?.closed === true && n > this.#anchor.last.n)
+      this.#groupProblem("it was added after the log was closed", file, number);
     const damage = damageOf(line);
     if (damage !== undefined)
       this.#problem(`the gateway recorded here that the log was damaged: ${damage}`, file, number);
-    this.#last = head;
+    const group = this.#group.add(line);
+    if (group !== undefined) this.#endGroup(group, file, number);
   }
 
-  /** The file ends without a line feed. */
-  torn(file: string, number: number): void {
+  #endGroup({ h, prev, isUnchanged }: CheckedGroup, file: string, number: number): void {
+    const first = this.#last.n + 1;
+    if (!isUnchanged && !this.#isGroupDamaged)
+      this.#problem(
+        first >= this.#n
+          ? "it was changed: its hash does not match"
+          : `one of the records ${first} to ${this.#n} was changed: their hash does not match`,
+        file,
+        number,
+      );
+    else if (prev !== this.#last.h && !this.#isGroupDamaged)
+      this.#problem("it names another hash than that of the records before its group", file, number);
+    const anchored = this.#anchor?.last;
+    if (this.#n === anchored?.n) {
+      if (h === anchored.h) this.#hasAnchored = true;
+      else this.#problem("it differs from the record that the anchor names", file, number);
+    }
+    this.#last = { n: this.#n, h };
+    this.#isGroupDamaged = false;
+  }
+
+  /** A file ends. `rest` is true if it ends without a line feed; `number` is that of its last line. */
+  endFile(hasRest: boolean, file: string, number: number): void {
+    const isIncomplete = hasRest || this.#n > this.#last.n;
     const isAnchored =
       this.#anchor === undefined || this.#last.n < this.#anchor.last.n || this.#anchor.closed;
-    // A gateway that is writing, or that crashed, leaves half of a line that no anchor covers.
-    if (isAnchored) this.#problem("the line is incomplete", file, number);
+    // A gateway that is writing, or that crashed, leaves a part of a group that no anchor covers.
+    if (isIncomplete && isAnchored)
+      this.#problem(
+        hasRest ? "the line is incomplete" : "the hash of the last records is missing",
+        file,
+        number,
+      );
+    this.#n = this.#last.n;
+    this.#group = new GroupReader();
+    this.#isGroupDamaged = false;
   }
 
   end(files: number): VerifiedChain {
@@ -106,6 +126,11 @@ export class ChainVerifier {
     };
   }
 
+  #groupProblem(message: string, file: string, line: number): void {
+    this.#problem(message, file, line);
+    this.#isGroupDamaged = true;
+  }
+
   #problem(message: string, file?: string, line?: number): void {
     if (this.#problems.length < MAX_PROBLEMS) this.#problems.push({ chain: this.chain, file, line, message });
   }
@@ -114,6 +139,15 @@ export class ChainVerifier {
 /** `record 7 is missing`, `records 7 to 9 are missing` */
 export function missingRecords(first: number, last: number): string {
   return first === last ? `record ${first} is missing` : `records ${first} to ${last} are missing`;
+}
+
+/** What is wrong with the number of a line. */
+function problemOf(n: number | undefined, expected: number): string | undefined {
+  if (n === undefined) return "it is not a complete record of an audit log";
+  if (n === expected) return undefined;
+  return n > expected
+    ? `${missingRecords(expected, n - 1)} before it`
+    : `record ${expected} is expected here, not record ${n}`;
 }
 
 /** The damage that a gateway recorded at its start. A new anchor hides it, so the record must show it. */
@@ -172,7 +206,8 @@ export class FileVerifier {
   }
 
   end(): void {
-    if (this.#lines.rest !== "") this.#verifier.torn(this.#name, this.#number + 1);
+    const hasRest = this.#lines.rest !== "";
+    this.#verifier.endFile(hasRest, this.#name, this.#number + (hasRest ? 1 : 0));
   }
 }
 

@@ -47,7 +47,9 @@ it("shows calls by time, caller and outcome, and verifies the log", async () => 
   writeFileSync(log, readFileSync(log, "utf8").replace('"bob"', '"ann"'));
   const changed = await run("--verify");
   expect(changed.code).toBe(1);
-  expect(changed.out).toContain("calls.jsonl:4: it was changed: its hash does not match");
+  expect(changed.out).toContain(
+    "calls.jsonl:4: one of the records 2 to 4 was changed: their hash does not match",
+  );
 });
 
 it("an error of the gateway has the id of its call in the log, and --id finds the call", async () => {
