@@ -19,6 +19,8 @@ import { inventoryKey, type InventoryStore } from "./inventory-store.ts";
 import type { HubUser } from "./user-members.ts";
 
 const LIST_TIMEOUT_MS = 30_000;
+/** Servers that start together do not wait for each other's files. */
+const SAVE_DELAY_MS = 300;
 export const ALL_LISTS: ReadonlySet<ListName> = new Set(["tools", "prompts", "resources"]);
 
 export interface InventoryCacheOptions {
@@ -57,7 +59,9 @@ export class InventoryCache {
   readonly #fetchedAt = new Map<ListName, number>();
   #refreshing: Promise<void> = Promise.resolve();
   #loading: Promise<boolean> | undefined;
-  #saving: Promise<void> | undefined;
+  /** The inventory is stored when this timer ends. */
+  #saveTimer: NodeJS.Timeout | undefined;
+  #saving: Promise<void> = Promise.resolve();
   /** True while the inventory of an earlier generation is in use, which is stored under another key. */
   #inherited = false;
 
@@ -140,9 +144,7 @@ export class InventoryCache {
     for (const list of lists) this.#fetchedAt.set(list, performance.now());
     const tools = diffTools(before.tools, this.inventory.tools);
     const isSame = JSON.stringify(before) === JSON.stringify(this.inventory);
-    // Only `saved` waits for the disk.
-    if (!isSame || this.#inherited)
-      this.#saving = this.#options.inventoryStore.save(this.#key, this.inventory);
+    if (!isSame || this.#inherited) this.#saveTimer ??= setTimeout(() => this.#save(), SAVE_DELAY_MS).unref();
     this.#inherited = false;
     if (isSame) return;
     if (!isNoChange(tools))
@@ -164,8 +166,15 @@ export class InventoryCache {
   }
 
   /** Resolves when the inventory is on disk. */
-  async saved(): Promise<void> {
-    await this.#saving;
+  saved(): Promise<void> {
+    if (this.#saveTimer !== undefined) this.#save();
+    return this.#saving;
+  }
+
+  #save(): void {
+    clearTimeout(this.#saveTimer);
+    this.#saveTimer = undefined;
+    this.#saving = this.#saving.then(() => this.#options.inventoryStore.save(this.#key, this.inventory));
   }
 
   async #load(): Promise<boolean> {
