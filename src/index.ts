@@ -127,6 +127,7 @@ export type {
 export {
   type ConnectionEvents,
   connectMcp,
+  type HandlerContext,
   type McpConfig,
   type McpConnection,
   type McpHandlers,

@@ -462,7 +462,7 @@ describe("call", () => {
     fake.call = async (_, __, ___, config) => {
       const answer = await config.handlers?.elicit?.(
         { mode: "form", message: "Sure?", requestedSchema: {} },
-        { signal: new AbortController().signal },
+        { signal: new AbortController().signal, server: undefined },
       );
       return { content: [{ type: "text", text: answer?.action ?? "" }] };
     };

@@ -59,7 +59,7 @@ function answerWith(handlers: McpHandlers): ServerRequestHandler {
     if (method === "elicitation/create" && handlers.elicit !== undefined) {
       // A server of an earlier revision than 2025-11-25 sends no mode.
       const request = { ...params, mode: params.mode ?? "form" } as ElicitRequest;
-      const answer: unknown = await handlers.elicit(request, { signal });
+      const answer: unknown = await handlers.elicit(request, { signal, server });
       if (!isElicitResult(answer))
         throw new InvalidAnswer("elicit", "has no valid action", server, ACTION_HINT);
       if (answer.action !== "accept" || request.mode === "url") return answer;
@@ -68,7 +68,7 @@ function answerWith(handlers: McpHandlers): ServerRequestHandler {
       return { ...answer, content };
     }
     if (method === "sampling/createMessage" && handlers.sample !== undefined) {
-      const answer: SampleResult = await handlers.sample(params as SampleRequest, { signal });
+      const answer: SampleResult = await handlers.sample(params as SampleRequest, { signal, server });
       await checkSample(answer, server);
       return answer;
     }

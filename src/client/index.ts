@@ -9,6 +9,7 @@ export { exposedName, exposedNames } from "./names.ts";
 export { blockText, resultText } from "./result-text.ts";
 export type {
   ConnectionEvents,
+  HandlerContext,
   McpConfig,
   McpConnection,
   McpHandlers,

@@ -34,13 +34,21 @@ import type {
 import type { CredentialStore, OpenLoginPage, RequestAuth, ShowDeviceCode } from "../oauth/index.ts";
 import type { UpstreamStats } from "../upstream/index.ts";
 
+/** Where a server request comes from. */
+export interface HandlerContext {
+  /** Aborts when the request ends without an answer, such as when its call is cancelled. */
+  signal: AbortSignal;
+  /** The name of the server that sent the request; undefined if Portolan itself asks for an approval. */
+  server: string | undefined;
+}
+
 /** Answers to server requests, for both protocol eras. Requests without a handler are declined. */
 export interface McpHandlers {
   elicit?:
-    | ((request: ElicitRequest, context: { signal: AbortSignal }) => Promise<ElicitResult> | ElicitResult)
+    | ((request: ElicitRequest, context: HandlerContext) => Promise<ElicitResult> | ElicitResult)
     | undefined;
   sample?:
-    | ((request: SampleRequest, context: { signal: AbortSignal }) => Promise<SampleResult> | SampleResult)
+    | ((request: SampleRequest, context: HandlerContext) => Promise<SampleResult> | SampleResult)
     | undefined;
   roots?: readonly Root[] | (() => Promise<readonly Root[]> | readonly Root[]) | undefined;
 }

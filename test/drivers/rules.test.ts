@@ -200,8 +200,16 @@ test("without an elicit handler, the error names the handler that approves calls
     ...{ server: "contracts", tool: "who-am-i", data: { neverRan: true } },
     hint: "The call was not made; the message gives the reason.",
   });
-  await using approving = await open({ elicit: () => ({ action: "accept", content: { allow: true } }) });
+  const askedBy: (string | undefined)[] = [];
+  await using approving = await open({
+    elicit: (_request, { server }) => {
+      askedBy.push(server);
+      return { action: "accept", content: { allow: true } };
+    },
+  });
   expect((await approving.callTool("who-am-i", CALL.arguments)).isError).not.toBe(true);
+  // Only a server's own request names a server.
+  expect(askedBy).toEqual([undefined]);
   await using declining = await open({ elicit: () => ({ action: "decline" }) });
   expect((await declining.callTool("who-am-i", CALL.arguments)).text).toContain("was not approved");
 });

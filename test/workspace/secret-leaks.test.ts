@@ -145,8 +145,8 @@ describe("the secret in the environment of a stdio server", () => {
     const progress: unknown[] = [];
     const opened = await setUp([blabbing("env", "process.env.TOKEN", { env: { TOKEN: "${CANARY}" } })], {
       handlers: {
-        elicit: (request) => {
-          asked.push(request);
+        elicit: (request, { server }) => {
+          asked.push({ ...request, server });
           return { action: "decline" };
         },
       },
@@ -167,7 +167,7 @@ describe("the secret in the environment of a stdio server", () => {
     expect(progress).toHaveLength(1);
     await workspace.callTool("env.ask");
     expectClean("questions", asked);
-    expect(asked).toHaveLength(1);
+    expect(asked).toEqual([expect.objectContaining({ server: "env" })]);
     expectClean("a resource", await workspace.readResource("x://y"));
     expectClean("a resource as a tool", await workspace.callTool("env.read_resource", { uri: "x://y" }));
     expectClean("a prompt", await workspace.getPrompt("mcp_env_p"));
