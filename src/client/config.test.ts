@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PortolanError } from "../errors/index.ts";
-import { toServerDefinition, type TransportConfig, withTransport } from "./config.ts";
+import { toServerDefinition, type TransportConfig, unreplacedReferences, withTransport } from "./config.ts";
 import type { McpConfig } from "./types.ts";
 
 describe("toServerDefinition", () => {
@@ -116,6 +116,26 @@ it("toServerDefinition refuses roots that are paths instead of URIs", () => {
   const error = catchError(() => toServerDefinition({ transport: "stdio", command: "x", handlers }));
   expect(error.data.problems).toEqual(['handlers.roots[0].uri must be a URI such as "file:///workspace"']);
   expect(error.hint).toBe('Write "file:///a%20b".');
+});
+
+it.each([
+  [
+    "env",
+    { command: "x", env: { TOKEN: "${MY_TOKEN}", OTHER: "a ${b}", PLAIN: "x" } },
+    "env.TOKEN",
+    "MY_TOKEN",
+  ],
+  [
+    "headers",
+    { url: "http://h.test", headers: { authorization: "Bearer ${KEY}" } },
+    "headers.authorization",
+    "KEY",
+  ],
+])("unreplacedReferences() warns about a reference in %s", (_field, config, place, variable) => {
+  const warnings = unreplacedReferences(toServerDefinition(withTransport(config)));
+  expect(warnings).toHaveLength(1);
+  expect(warnings[0]?.message).toContain(`${place} is the text`);
+  expect(warnings[0]?.hint).toContain(`process.env.${variable}`);
 });
 
 function catchError(run: () => unknown): PortolanError {

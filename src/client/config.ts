@@ -2,7 +2,7 @@
 
 import { resolve } from "node:path";
 import { HTTP_SCHEMES, isWebSocketUrl, WEBSOCKET_SCHEMES } from "../base/net/urls.ts";
-import { didYouMean, hintOf, PortolanError, problemsOf } from "../errors/index.ts";
+import { type Diagnostic, didYouMean, hintOf, PortolanError, problemsOf } from "../errors/index.ts";
 import {
   DEFAULT_LIMITS,
   type Endpoint,
@@ -151,6 +151,21 @@ function isStringMap(value: unknown): boolean {
     isObject(value) &&
     Object.values(value).every((entry) => typeof entry === "string" && !entry.includes("\0"))
   );
+}
+
+/** Warnings about values such as `${TOKEN}`: only config files replace references, so that the server gets them as they are. */
+export function unreplacedReferences({ name, endpoint }: ServerDefinition): Diagnostic[] {
+  const [field, values] =
+    endpoint.transport === "stdio"
+      ? ["env", endpoint.env]
+      : ["headers", "headers" in endpoint ? endpoint.headers : {}];
+  return Object.entries(values ?? {}).flatMap(([key, value]): Diagnostic[] => {
+    const variable = /^(?:Bearer )?\$\{([A-Za-z_]\w*)\}$/.exec(value)?.[1];
+    if (variable === undefined) return [];
+    const message = `${field}.${key} is the text ${JSON.stringify(value)}: only config files replace such references`;
+    const hint = `Pass the value itself, for instance with process.env.${variable}.`;
+    return [{ code: "CONFIG_INVALID", severity: "warning", server: name, message, hint }];
+  });
 }
 
 /** The default name: the program and its first word, or the URL. It leaves out options and queries, which may hold secrets. */

@@ -4,7 +4,7 @@ import { type Diagnostic, guardCallback } from "../errors/index.ts";
 import { IN_PROGRAM, type Implementation } from "../model/index.ts";
 import { createEraMemory, openUpstream } from "../upstream/index.ts";
 import { toRequestAuth } from "./auth.ts";
-import { toServerDefinition, withTransport } from "./config.ts";
+import { toServerDefinition, unreplacedReferences, withTransport } from "./config.ts";
 import { Connection } from "./connection.ts";
 import { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 import type { McpConfig, McpConnection, McpStdioConfig } from "./types.ts";
@@ -49,6 +49,8 @@ export async function connectServer(from: McpConfig, grantCommand?: string): Pro
     diagnostics.push(diagnostic);
     notify(diagnostic);
   };
+  // A shell has replaced what it wants to replace.
+  if (grantCommand === undefined) for (const warning of unreplacedReferences(definition)) report(warning);
   const { onStderr, onInstalling }: Pick<McpStdioConfig, "onStderr" | "onInstalling"> =
     config.transport === "stdio" ? config : {};
   const guardedInstalling = onInstalling && guardCallback("onInstalling", onInstalling, report);
