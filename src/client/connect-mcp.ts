@@ -49,8 +49,8 @@ export async function connectServer(from: McpConfig, grantCommand?: string): Pro
     diagnostics.push(diagnostic);
     notify(diagnostic);
   };
-  // A shell has replaced what it wants to replace.
-  if (grantCommand === undefined) for (const warning of unreplacedReferences(definition)) report(warning);
+  // On the command line, the shell has replaced such references.
+  if (grantCommand === IN_PROGRAM) for (const warning of unreplacedReferences(definition)) report(warning);
   const { onStderr, onInstalling }: Pick<McpStdioConfig, "onStderr" | "onInstalling"> =
     config.transport === "stdio" ? config : {};
   const guardedInstalling = onInstalling && guardCallback("onInstalling", onInstalling, report);

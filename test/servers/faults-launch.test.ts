@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { openWorkspaceWith } from "../../src/hub/index.ts";
-import { connectMcp, type McpConnection, type McpStdioConfig } from "../../src/index.ts";
+import { connectMcp, type Diagnostic, type McpConnection, type McpStdioConfig } from "../../src/index.ts";
 import { pidsWithEnv, stdioCommand } from "../fixtures/processes.mjs";
 import { connectStdio, failure, until } from "../helpers/connect.ts";
 import { needs } from "../helpers/needs.ts";
@@ -33,6 +33,15 @@ const sandboxed = async (flags: string[], more: Partial<McpStdioConfig> = {}): P
   onTestFinished(() => mcp.close());
   return mcp;
 };
+
+it("a reference in env is a warning, because only config files replace it", async () => {
+  const found: Diagnostic[] = [];
+  const env = { TOKEN: "${MY_TOKEN}" };
+  const onDiagnostic = (one: Diagnostic): void => void found.push(one);
+  await using _mcp = await connectMcp({ ...stdioCommand(), env, sandbox: "off", onDiagnostic });
+  const hint = "Pass the value itself, for instance with process.env.MY_TOKEN.";
+  expect(found).toMatchObject([{ code: "CONFIG_INVALID", severity: "warning", hint }]);
+});
 
 describe("in the sandbox", needs("bubblewrap"), () => {
   it("F19: a server that ignores SIGTERM, and its helpers, are gone after close()", async () => {
