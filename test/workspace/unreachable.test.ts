@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openGateway } from "../../src/gateway.ts";
 import { type HubEvent, openWorkspace } from "../../src/hub/index.ts";
 import { type HttpServer, startHttpServer } from "../fixtures/http-server.mjs";
-import { connectUrl, failure, started } from "../helpers/connect.ts";
+import { connectUrl, failure, started, until } from "../helpers/connect.ts";
 import { TOKEN } from "../helpers/raw-gateways.ts";
 import { declare, open, scripted } from "../helpers/workspace.ts";
 
@@ -117,6 +117,30 @@ test.each(ERAS)("the gateway counts a %s server that does not answer as down", a
   await restarted(server, era);
   expect(await gateway.healthCheck()).toBe(true);
   expect(await readiness()).toMatchObject({ ready: true, servers: { up: 1, down: 0 } });
+});
+
+test("a process that answers neither a call nor a ping is down", async () => {
+  const script = `require("node:readline").createInterface({ input: process.stdin }).on("line", (line) => {
+    const { id, method } = JSON.parse(line);
+    const results = {
+      initialize: { protocolVersion: "2025-11-25", capabilities: { tools: {} }, serverInfo: { name: "x", version: "1" } },
+      "tools/list": { tools: [{ name: "spin", inputSchema: { type: "object" } }] },
+    };
+    if (method === "tools/call") for (;;);
+    if (id !== undefined) console.log(JSON.stringify({ jsonrpc: "2.0", id, result: results[method] ?? {} }));
+  })`;
+  const stuck = { alias: "stuck", transport: "stdio", command: process.execPath, args: ["-e", script] };
+  const { workspace, events } = await open(declare([stuck]));
+  await workspace.settled();
+  const failed = await failure(workspace.callTool("stuck.spin", {}, { timeoutMs: 200 }));
+  expect(failed.code).toBe("TIMEOUT");
+  expect(workspace.health()[0]?.state).toBe("ready");
+  await until(() => workspace.health()[0]?.state === "reconnecting");
+  expect(workspace.health()[0]?.error).toMatchObject({
+    code: "TIMEOUT",
+    message: expect.stringContaining("(ping)"),
+  });
+  expect(events).toContainEqual(expect.objectContaining({ type: "mcp.server_failed", code: "TIMEOUT" }));
 });
 
 test("a resource error says that no ready server has it, or why the named server is down", async () => {

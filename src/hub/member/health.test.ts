@@ -54,6 +54,16 @@ test("the hint after an unanswered ping names the restart command, not the call 
   );
 });
 
+test("the hint about a silent process says that it is replaced, and how to do this at once", () => {
+  const late = new PortolanError("TIMEOUT", "files did not answer", { hint: CALL_TIMEOUT_HINT });
+  expect(healthOf(memberWith("reconnecting", late)).error?.hint).toBe(
+    "If it stays silent, Portolan starts a new process. To start one now: portolan restart files",
+  );
+  expect(healthOf(memberWith("reconnecting", late, undefined, true)).error?.hint).toBe(
+    "If it stays silent, Portolan starts a new process.",
+  );
+});
+
 test("the health report omits fields without a value", () => {
   const health = healthOf(memberWith("failed", CRASH));
   expect(Object.entries(health).filter(([, value]) => value === undefined)).toEqual([]);

@@ -149,6 +149,10 @@ export function serverHint(
         ? `A call starts the server again, ${seconds} s from now at the earliest.`
         : `Portolan tries to start the server again in ${seconds} s.`,
     );
+  else if (state === "reconnecting" && code === "TIMEOUT" && config.endpoint.transport === "stdio")
+    parts.push(
+      `If it stays silent, Portolan starts a new process.${isOfProgram ? "" : ` To start one now: portolan restart ${alias}`}`,
+    );
   else if (state === "reconnecting") {
     const { endpoint } = config;
     const hasProgram =

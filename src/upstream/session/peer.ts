@@ -101,6 +101,8 @@ export class Peer {
   readonly #writer = new RequestWriter();
   #nextId = 1;
   #consecutiveTimeouts = 0;
+  /** When the first request timed out since the last answer. */
+  #silentSince = Infinity;
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Infinity;
   #dead: PortolanError | undefined;
@@ -235,7 +237,9 @@ export class Peer {
       } else this.unknownAnswers += 1;
       return;
     }
-    this.#consecutiveTimeouts = 0;
+    this.#silentSince = Infinity;
+    // A server that only answers pings does not answer calls.
+    if (!PROBES.has(pending.request.method)) this.#consecutiveTimeouts = 0;
     for (const serverRequest of pending.serverRequests ?? []) serverRequest.answered?.(pending);
     if (message.error != null) pending.reject(rpcError(this.server, pending.request.method, message.error));
     else if (isObject(message.result))
@@ -269,6 +273,7 @@ export class Peer {
     const token = params?.progressToken;
     const pending = typeof token === "number" ? this.pending.get(token) : undefined;
     if (pending === undefined || params === undefined) return;
+    this.#silentSince = Infinity;
     this.#consecutiveTimeouts = 0;
     const { timeoutMs, onProgress } = pending.request;
     if (timeoutMs !== 0 && pending.idleAt !== Infinity) pending.idleAt = performance.now() + timeoutMs;
@@ -387,7 +392,11 @@ export class Peer {
     );
     // Requests that were in flight when another timed out are no further evidence against the server.
     if (pending.sentAt < this.#lastTimeoutAt) return;
-    this.#lastTimeoutAt = performance.now();
+    const now = performance.now();
+    this.#silentSince = Math.min(this.#silentSince, now);
+    // A server that is busy for a while answers no ping, and works again later.
+    if (PROBES.has(method) && now - this.#silentSince < MAX_BUSY_MS) return;
+    this.#lastTimeoutAt = now;
     this.#consecutiveTimeouts += 1;
     this.#events.unresponsive(this.#consecutiveTimeouts);
   }
@@ -401,6 +410,11 @@ export class Peer {
     }
   }
 }
+
+/** Requests that only ask whether the server answers. */
+const PROBES: ReadonlySet<string> = new Set(["ping", "server/discover"]);
+/** For this long after a timeout, a server may be too busy to answer them. */
+const MAX_BUSY_MS = 60_000;
 
 const FIRST_REQUESTS: ReadonlySet<string> = new Set(["initialize", "server/discover"]);
 

@@ -212,7 +212,10 @@ test("drain finishes the calls in flight and accepts no new calls", async () => 
 });
 
 /** An instance of a server behind a URL. `answer` is the error of its requests. */
-async function behindUrl(policy: Partial<Policy> = {}): Promise<{
+async function behindUrl(
+  policy: Partial<Policy> = {},
+  transport: "http" | "stdio" = "http",
+): Promise<{
   upstream: SupervisedUpstream;
   news: unknown[];
   methods: string[];
@@ -234,7 +237,7 @@ async function behindUrl(policy: Partial<Policy> = {}): Promise<{
     }),
     requestTimeoutMs: 0,
     open: async () => {
-      const session = new FakeSession(answer, "http");
+      const session = new FakeSession(answer, transport);
       return { upstream: session.upstream, release: () => session.upstream.close() };
     },
     event: (event) => news.push(event),
@@ -302,6 +305,46 @@ test("a probe that times out means that the server is down, but calls are still 
   expect(upstream.isDown).toBe(true);
   failsWith(undefined);
   await upstream.request({ method: "tools/call" });
+  expect(upstream.isDown).toBe(false);
+  await upstream.close();
+});
+
+test("a process that answers neither a call nor the ping after it is down until it answers", async () => {
+  const { upstream, news, methods, failsWith } = await behindUrl({}, "stdio");
+  failsWith("TIMEOUT");
+  await fail(upstream);
+  await vi.advanceTimersByTimeAsync(0);
+  expect(upstream.isDown).toBe(true);
+  expect(news).toEqual(["failed", ["reconnecting", "TIMEOUT"]]);
+  expect(methods).toEqual(["tools/call", "ping"]);
+  await vi.advanceTimersByTimeAsync(16_000);
+  expect(methods.slice(2)).toEqual(["ping"]);
+  failsWith(undefined);
+  await upstream.request({ method: "tools/call" });
+  expect(upstream.isDown).toBe(false);
+  expect(news.slice(2)).toEqual(["recovered", "toolsChanged", ["ready", undefined]]);
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(methods.slice(3)).toEqual(["tools/call"]);
+  await upstream.close();
+});
+
+test("a process that answers the ping after a timeout is up", async () => {
+  const { upstream, methods, failsWith } = await behindUrl({}, "stdio");
+  failsWith("TIMEOUT");
+  const call = fail(upstream);
+  failsWith(undefined);
+  await call;
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect(upstream.isDown).toBe(false);
+  expect(methods).toEqual(["tools/call", "ping"]);
+  await upstream.close();
+});
+
+test("a process that answers no ping may be busy, as long as no call has timed out", async () => {
+  const { upstream, failsWith } = await behindUrl({}, "stdio");
+  failsWith("TIMEOUT");
+  await expect(upstream.probe()).rejects.toMatchObject({ code: "TIMEOUT" });
+  await vi.advanceTimersByTimeAsync(60_000);
   expect(upstream.isDown).toBe(false);
   await upstream.close();
 });

@@ -22,6 +22,7 @@ import { SessionSubscriptions } from "./session-subscriptions.ts";
 
 const MAX_REPEATS = 2;
 const PROBE_TIMEOUT_MS = 5_000;
+const PROBES: ReadonlySet<string> = new Set(["ping", "server/discover"]);
 const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 const FORWARDED_EVENTS = [...LIST_EVENTS, "resourceUpdated", "log"] as const;
 
@@ -50,6 +51,8 @@ export class SupervisedUpstream implements Upstream {
   #pastStats: UpstreamStats = NO_STATS;
   #logLevel: LogLevel | undefined;
   #publicState: UpstreamState = "reconnecting";
+  /** A call of a stdio server has timed out, and the server has answered nothing since. */
+  #isSuspect = false;
   /** True when this program stops the instance: no error is the reason. */
   #isClosing = false;
 
@@ -179,8 +182,10 @@ export class SupervisedUpstream implements Upstream {
       if (error.code === "RPC_ERROR") return;
       const isSilent = error.code === "TIMEOUT";
       const isDown = isSilent || error.code === "SERVER_UNAVAILABLE" || isServerFailure(error);
-      // On other transports, the session of a lost server ends, and a server that is busy is not lost.
-      if (transport !== "http" || !isDown) throw error;
+      // On other transports, the session of a lost server ends. A server that does not answer may be busy with other calls.
+      const isStuck = isSilent && this.#isSuspect && this.#runner.inFlight === 0;
+      this.#isSuspect = isStuck;
+      if (!isStuck && (transport !== "http" || !isDown)) throw error;
       // A request that succeeds is noticed only after a failure.
       if (isSilent) this.#breaker.failed();
       this.#runner.unreachable(isSilent ? error : (this.lastFault?.error ?? error));
@@ -250,6 +255,7 @@ export class SupervisedUpstream implements Upstream {
   }
 
   readonly #answered = (result: JsonObject): JsonObject => {
+    this.#isSuspect = false;
     this.#runner.callEnded();
     return result;
   };
@@ -306,6 +312,7 @@ export class SupervisedUpstream implements Upstream {
       if (this.#breaker.isOpen) this.#runner.unreachable(error);
     } else if (error.code === "RPC_ERROR") this.#reached();
     else this.#breaker.undecided();
+    if (error.code === "TIMEOUT" && !PROBES.has(call.method)) this.#suspect(live);
     if (call.signal?.aborted === true || this.state.kind === "stopped") throw error;
     if (error.code === "SESSION_LOST" && attempt === 0) return this.#requestLater(call, attempt + 1);
     if (!isFailure || !mayRepeat(error, call) || attempt >= MAX_REPEATS) throw finalError(error, this.name);
@@ -313,7 +320,15 @@ export class SupervisedUpstream implements Upstream {
     return this.#requestLater(call, attempt + 1);
   }
 
+  /** Nobody else would notice that a process is stuck, until the next call waits for it in vain. */
+  #suspect(live: Upstream): void {
+    if (this.#isSuspect || live !== this.live || live.describe().transport !== "stdio") return;
+    this.#isSuspect = true;
+    this.probe().catch(() => {});
+  }
+
   #reached(): void {
+    this.#isSuspect = false;
     this.#breaker.succeeded();
     this.#runner.reachable();
   }
