@@ -168,7 +168,7 @@ export function createApproval(request: ApprovalRequest): Approval {
     ...unmetRequirements(policy.require ?? [], { origin, hasAudit: approval.audit !== undefined }).map(
       (reason) => ({
         reason: `${capital(reason)}.`,
-        hint: "packages.require in portolan.yaml sets this requirement. Choose another package, or change the setting.",
+        hint: `packages.require in portolan.yaml sets this requirement. Choose another package, or change the setting.${origin.state === "unchecked" && origin.hint !== undefined ? ` ${origin.hint}` : ""}`,
       }),
     ),
     ...ageRefusals(request),
