@@ -26,7 +26,8 @@ export async function checkLockedOrigin(
   if (origin.state === "unchecked" && !required.some((proof) => proof !== "audit")) {
     // The files must have the hash that was approved together with the signer.
     const message = `The origin of ${name}@${version} was not checked: ${origin.reason}.`;
-    const hint = `Portolan still compares the hash of the package with portolan.lock. ${origin.hint ?? ""}`.trim();
+    const hint =
+      `Portolan still compares the hash of the package with portolan.lock. ${origin.hint ?? ""}`.trim();
     report({ code: "HTTP_ERROR", severity: "warning", server, message, hint });
     return;
   }

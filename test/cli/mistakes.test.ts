@@ -4,7 +4,15 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
-import { envelope, fixture, portolan, quoted, type Ran, resultText, temporaryFolder } from "../helpers/cli.ts";
+import {
+  envelope,
+  fixture,
+  portolan,
+  quoted,
+  type Ran,
+  resultText,
+  temporaryFolder,
+} from "../helpers/cli.ts";
 
 test("secrets get, JSON without quotes, and a path without an option cause a hint", async () => {
   expect(envelope(await portolan(["secrets", "get", "X"])).hint).toContain(

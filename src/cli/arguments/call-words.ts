@@ -112,8 +112,7 @@ function unknownFlag(flag: string, { names }: Shape): string {
   const known = names.map((name) => `--${name}`);
   const near = didYouMean(`--${flag}`, known);
   const list =
-    near ??
-    `Arguments of the tool: ${known.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}.`;
+    near ?? `Arguments of the tool: ${known.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}.`;
   return `is neither an argument of the tool nor an option of this command. ${list}`;
 }
 

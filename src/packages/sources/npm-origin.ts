@@ -31,7 +31,12 @@ export async function checkNpmOrigin(
       signal,
       env,
     });
-    const origin = await findNpmOrigin({ name, version, sha512 }, { ...registry, isNamed: spec.registry !== undefined, signal }, trust, now);
+    const origin = await findNpmOrigin(
+      { name, version, sha512 },
+      { ...registry, isNamed: spec.registry !== undefined, signal },
+      trust,
+      now,
+    );
     return await checkOrigin(origin, options);
   } catch (error) {
     signal?.throwIfAborted();
