@@ -91,14 +91,16 @@ function withheldIn(health: readonly ServerHealth[], name: string): PortolanErro
 
 /** The error of a server that did not start; it names the tool if the stored list of a server that failed has this tool. */
 async function withKnownTool(
-  error: PortolanError,
+  failure: PortolanError,
   name = "",
   workspace: UsedWorkspace,
   { listed, others }: Names,
 ): Promise<PortolanError> {
   const definitions = await workspace.toolDefinitions().catch(() => []);
   const tools = definitions.map((tool) => ({ name: listed("tool", tool.name) }));
-  return findNamed(name, "tool", tools, others) === undefined ? error : changedError(error, { tool: name });
+  return findNamed(name, "tool", tools, others) === undefined
+    ? failure
+    : changedError(failure, { tool: name });
 }
 
 /** Errors before a call. `USAGE`: an option is given that a workspace does not have. */
