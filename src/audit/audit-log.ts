@@ -407,7 +407,7 @@ export class AuditLog {
       code: "AUDIT_FAILED",
       severity: "error",
       message: `the audit log ${this.path} cannot be written: ${(error as Error).message}`,
-      hint: "The gateway still serves calls, except calls that need an approval. It keeps up to 10000 records in memory, and writes them when the file can be written again. Records above this number are lost.",
+      hint: "The gateway still serves calls, except calls that need an approval. It keeps up to 10000 records in memory, and writes them when the file can be written again. Records above this number are lost. Correct the cause before you stop the gateway: records in memory are lost when it ends.",
     });
   }
 

@@ -26,7 +26,8 @@ export async function checkLockedOrigin(
   if (origin.state === "unchecked" && !required.some((proof) => proof !== "audit")) {
     // The files must have the hash that was approved together with the signer.
     const message = `The origin of ${name}@${version} was not checked: ${origin.reason}.`;
-    const hint = "Portolan still compares the hash of the package with portolan.lock.";
+    const hint =
+      `Portolan still compares the hash of the package with portolan.lock. ${origin.hint ?? ""}`.trim();
     report({ code: "HTTP_ERROR", severity: "warning", server, message, hint });
     return;
   }
@@ -37,7 +38,10 @@ export async function checkLockedOrigin(
     `${name}@${version} has another origin than portolan.lock records: ${compared.reason}.`,
     {
       server,
-      hint: "Do not install this version. Ask the author of the package, or the operator of the npm registry.",
+      hint:
+        origin.state === "unchecked" && origin.hint !== undefined
+          ? origin.hint
+          : "Do not install this version. Ask the author of the package, or the operator of the npm registry.",
       data: { reason: "ORIGIN_CHANGED", permanent: true },
     },
   );

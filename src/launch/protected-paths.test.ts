@@ -288,8 +288,8 @@ test(
   "a server cannot read the secrets of the gateway in its project, unless its config grants them",
   needs("bubblewrap"),
   async () => {
-    const secrets = ["w/certs/gw.key", "w/secrets.env", "w/caller.txt", "w/other.txt"].map((name) =>
-      createFile(name, "secret"),
+    const secrets = ["w/certs/gw.key", "w/secrets.env", "w/caller.txt", "w/otlp.txt", "w/other.txt"].map(
+      (name) => createFile(name, "secret"),
     );
     createFile("w/certs/gw.pem", "certificate");
     const gateway = {
@@ -297,7 +297,8 @@ test(
       callers: [{ name: "ci", token: "${file:./caller.txt}" }],
     };
     const servers = { other: { command: "true", env: { TOKEN: "${file:./other.txt}" } } };
-    createFile("w/portolan.yaml", JSON.stringify({ env_file: "secrets.env", gateway, servers }));
+    const telemetry = { headers: { authorization: "Bearer ${file:./otlp.txt}" } };
+    createFile("w/portolan.yaml", JSON.stringify({ env_file: "secrets.env", gateway, telemetry, servers }));
     const catalog = await loadCatalog(at("w"));
     context.configFiles.add(catalog.usedPaths);
     context.servers = catalog.servers;

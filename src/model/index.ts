@@ -9,7 +9,7 @@ export type {
   OAuthSettings,
   TokenExchange,
 } from "./config/server-auth.ts";
-export { type PackageSpec, parsePackageSpec } from "./program/package-spec.ts";
+export { type PackageSpec, parsePackageSpec, registryHint } from "./program/package-spec.ts";
 export {
   type InstallableProgram,
   type ParsedProgram,

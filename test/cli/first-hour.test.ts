@@ -91,7 +91,7 @@ describe.each([
 
     const connected = await terminal.run(connect, [
       ["(server-memory) writes its data into its own program folder", "Enter"],
-      ["server-filesystem is started with ~/notes. Allow:", "Enter"],
+      ["(server-filesystem) is started with ~/notes. Allow:", "Enter"],
       ["Write 4 files?", "Enter"],
     ]);
     expect(connected.code).toBe(0);

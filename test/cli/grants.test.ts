@@ -55,11 +55,11 @@ describe("granting at a terminal", needs("a terminal", "bubblewrap"), () => {
     const { home, file, notes, text, run, shell } = setUp();
     writeFileSync(file, "# mine\nservers: {}\n");
     const files = shell(`portolan add files -- ${FILES(notes)}`);
-    await files.shows("server-filesystem is started with ~/notes. Allow:");
+    await files.shows("files (server-filesystem) is started with ~/notes. Allow:");
     files.press(KEYS.enter);
     expect((await files.done).code).toBe(0);
     const memory = shell(`portolan add memory --env MEMORY_FILE_PATH=${home}/memory/m.jsonl -- ${MEMORY}`);
-    await memory.shows("server-memory is started with ~/memory/m.jsonl (MEMORY_FILE_PATH)");
+    await memory.shows("memory (server-memory) is started with ~/memory/m.jsonl (MEMORY_FILE_PATH)");
     memory.press(KEYS.enter);
     expect((await memory.done).code).toBe(0);
     expect(text()).toMatch(/^# mine\n/);
@@ -152,9 +152,9 @@ describe("granting at a terminal", needs("a terminal", "bubblewrap"), () => {
     const env =
       "--env JIRA_URL=https://jira.example.com --env DATABASE_URL=postgres://me@db.example.com:5432/x";
     const added = shell(`portolan add work ${env} -- node -e 0`);
-    await added.shows("is started with the host jira.example.com (JIRA_URL). Allow connections to it:");
+    await added.shows("names the host jira.example.com. May the server connect to it?");
     added.press(KEYS.enter);
-    await added.shows("is started with the host db.example.com:5432 (DATABASE_URL)");
+    await added.shows("names the host db.example.com:5432. May");
     added.press(`${KEYS.down}${KEYS.enter}`);
     const { code, screen } = await added.done;
     expect(code).toBe(0);

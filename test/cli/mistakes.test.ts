@@ -4,7 +4,15 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stdioCommand } from "../fixtures/processes.mjs";
-import { envelope, fixture, portolan, quoted, resultText, temporaryFolder } from "../helpers/cli.ts";
+import {
+  envelope,
+  fixture,
+  portolan,
+  quoted,
+  type Ran,
+  resultText,
+  temporaryFolder,
+} from "../helpers/cli.ts";
 
 test("secrets get, JSON without quotes, and a path without an option cause a hint", async () => {
   expect(envelope(await portolan(["secrets", "get", "X"])).hint).toContain(
@@ -48,4 +56,30 @@ test("call prefers a tool of the workspace to a program on the PATH with the sam
   const env = { PATH: `${top}:${process.env["PATH"]}` };
   const called = await portolan(["call", "a-server", "echo", "other"], { cwd, env });
   expect(resultText(called)).toBe("other");
+});
+
+test("call starts no program in place of a server that has the tool and does not start", async () => {
+  const [cwd, state] = [temporaryFolder(), temporaryFolder()];
+  const { command, args } = stdioCommand("--era=modern");
+  const script = `#!/bin/sh\n[ -e broken ] && exit 1\nexec ${quoted([command, ...args])}\n`;
+  writeFileSync(join(cwd, "server.sh"), script, { mode: 0o755 });
+  writeFileSync(join(cwd, "portolan.yaml"), "servers: { good: { command: ./server.sh } }\n");
+  const programs = temporaryFolder();
+  for (const name of ["echo", "other"])
+    writeFileSync(join(programs, name), `#!/bin/sh\nexec ${quoted([command, ...args])}\n`, { mode: 0o755 });
+  const env = {
+    ...{ PATH: `${programs}:${process.env["PATH"]}`, PORTOLAN_SANDBOX: "off" },
+    ...{ XDG_DATA_HOME: state, XDG_CACHE_HOME: state },
+  };
+  const run = (...words: string[]): Promise<Ran> => portolan(words, { cwd, env });
+  expect(resultText(await run("call", "echo", "hello"))).toBe("hello");
+  writeFileSync(join(cwd, "broken"), "");
+  expect(envelope(await run("call", "echo", "echo"))).toMatchObject({
+    ...{ code: "SERVER_START_FAILED", server: "good", tool: "echo" },
+  });
+  // No list says that the server has this tool.
+  const { code, out, err } = await run("call", "other", "echo", "hello");
+  expect({ code, out }).toMatchObject({ code: 0, out: expect.stringContaining("hello") as string });
+  expect(err).toContain('Server "good" cannot be used (');
+  expect(err).toContain('It may have a tool "other", but Portolan starts the program "other" instead.');
 });

@@ -190,7 +190,9 @@ it("an unsigned or unchecked package is refused only by a policy; a forged one i
     ["signature", "requires a signature, but the package was not checked"],
   ]) {
     settings(`  require: [${require}]\n`);
-    expect(envelope(await add()).message).toContain(reason);
+    const { message, hint } = envelope(await add());
+    expect(message).toContain(reason);
+    expect(hint).toContain("Check the network. Check the registry setting of npm");
   }
   settings();
   await attest("1.0.0", { forged: true });

@@ -116,3 +116,22 @@ it("pack reads the tools of a running server, and refuses a broken mcpfile", asy
   const broken = await portolan(["pack", "mcpfile.yaml", "--json"], { cwd: folder });
   expect(envelope(broken).code).toBe("FILE_INVALID");
 });
+
+it("pack refuses a second target", async () => {
+  const folder = temporaryFolder();
+  mkdirSync(join(folder, "one"));
+  writeFileSync(join(folder, "one", "package.json"), "{}");
+  writeFileSync(join(folder, "portolan.yaml"), "version: 1\nservers: { files: { command: node } }\n");
+  for (const words of [
+    ["a@1.0.0", "b@1.0.0"],
+    ["one", "two"],
+    ["files", "two"],
+    ["mcpfile.yaml", "one", "two"],
+  ]) {
+    const { code, message } = envelope(await portolan(["pack", ...words, "--json"], { cwd: folder }));
+    expect({ code, message }).toEqual({
+      code: "USAGE",
+      message: `portolan pack takes one target; unexpected argument ${JSON.stringify(words.at(-1))}.`,
+    });
+  }
+});

@@ -67,6 +67,10 @@ it("the token of portolan.yaml fetches document and file at add, install and sta
   };
   expect(await audit(registry.token)).not.toContain("not-checked");
   expect(await audit("wrong")).toContain("does not know this token");
+  const empty = { env: { ...env, XDG_DATA_HOME: join(registry.folder, "empty") }, cwd };
+  expect((await portolan(["audit", "--offline", "--json"], empty)).out).toContain(
+    "Run the command once without --offline",
+  );
   writeFileSync(join(cwd, "portolan.yaml"), configured);
 
   forget();

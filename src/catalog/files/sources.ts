@@ -109,13 +109,14 @@ export function usedPaths(
   return { folder, isWhole, paths: [...own, ...files].filter((path) => path !== undefined), secrets };
 }
 
-/** The files with secrets that the settings name: the .env file, the key of the gateway, `${file:…}` in tokens. */
+/** The files with secrets that the settings name: the .env file, the key of the gateway, `${file:…}` in tokens and in headers of telemetry. */
 export function secretFiles(
   { envFile, gateway = {}, registries = [] }: CatalogSettings,
   folder: string,
 ): string[] {
-  const { tls, oauth, callers = [] } = gateway;
-  const texts = [...callers.flatMap(({ token = [] }) => token), oauth?.clientSecret];
+  const { tls, oauth, callers = [], telemetry } = gateway;
+  const headers = Object.values(telemetry?.headers ?? {});
+  const texts = [...callers.flatMap(({ token = [] }) => token), oauth?.clientSecret, ...headers];
   const tokens = [...texts, ...registries.map(({ token }) => token)].filter((text) => text !== undefined);
   return [envFile, tls?.key, ...tokens.flatMap(referencedFiles)]
     .filter((path) => path !== undefined)

@@ -76,9 +76,10 @@ describe("words of a call", () => {
   });
 
   it("each mistake is a problem with its own message", async () => {
-    expect(await read("a", "1", "b", "--paht", "x", "--mode")).toEqual({
+    expect(await read("a", "1", "b", "--paht", "x", "--verbose", "y", "--mode")).toEqual({
       problems: [
-        "--paht is neither an argument of the tool nor an option of this command. Arguments of the tool: --path, --count, --dryRun, --mode, --tags, --where.",
+        '--paht is neither an argument of the tool nor an option of this command. Did you mean "--path"?',
+        "--verbose is neither an argument of the tool nor an option of this command. Arguments of the tool: --path, --count, --dryRun, --mode, --tags, --where.",
         "mode needs a value: --mode <value>",
         "b has no name, and every required argument already has a value. For an optional argument, write key=value",
       ],

@@ -1,5 +1,6 @@
 // Words of a call as pairs of key and value: `key=value`, `--key value`, and values for required arguments by their position.
 
+import { didYouMean } from "../../errors/index.ts";
 import { isObject, type JsonObject, type JsonSchema } from "../../model/index.ts";
 import { type Pair, parsePairs, type Problem, takesObject } from "./arguments.ts";
 import { shapeOf, typesOf } from "./json-schema.ts";
@@ -54,7 +55,7 @@ export async function parseCallWords(
     const [, flag, operator, joined] = FLAG.exec(word) ?? [];
     if (flag !== undefined) {
       const { name, isNegated } = nameOfFlag(flag, shape);
-      if (name === undefined) problems.push({ key: `--${flag}`, message: unknownFlag(shape) });
+      if (name === undefined) problems.push({ key: `--${flag}`, message: unknownFlag(flag, shape) });
       const key = name ?? flag;
       const next = words[at + 1];
       // A switch takes the next word only if it says true or false.
@@ -107,11 +108,12 @@ function nameOfFlag(
   return { name: off, isNegated: off !== undefined && isBoolean(off) };
 }
 
-function unknownFlag({ names }: Shape): string {
-  const known = names.slice(0, 12).map((name) => `--${name}`);
+function unknownFlag(flag: string, { names }: Shape): string {
+  const known = names.map((name) => `--${name}`);
+  const near = didYouMean(`--${flag}`, known);
   const list =
-    known.length === 0 ? "" : ` Arguments of the tool: ${known.join(", ")}${names.length > 12 ? ", …" : ""}.`;
-  return `is neither an argument of the tool nor an option of this command.${list}`;
+    near ?? `Arguments of the tool: ${known.slice(0, 12).join(", ")}${names.length > 12 ? ", …" : ""}.`;
+  return `is neither an argument of the tool nor an option of this command. ${list}`;
 }
 
 /** True for a text with = in it that cannot be `key=value`, because the tool has no such key and still needs a value. */

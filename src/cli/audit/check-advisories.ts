@@ -1,7 +1,7 @@
 // Check of an audit for advisories and withdrawn versions: from the registries of the lock file, or from what is stored about them.
 
 import { parseIntegrity } from "../../base/text/integrity.ts";
-import { isPortolanError } from "../../errors/index.ts";
+import { isPortolanError, type PortolanError } from "../../errors/index.ts";
 import { advisoriesFor, assessAdvisories, openRegistry, type RegistryIndex } from "../../registry/index.ts";
 import type { Cli } from "../context.ts";
 import { clientOptions, registriesOf } from "../registry/options.ts";
@@ -39,24 +39,24 @@ export async function checkAdvisories(
 interface ReadIndex {
   readonly index?: RegistryIndex;
   /** Why the newest index could not be read. */
-  readonly problem?: string;
+  readonly problem?: PortolanError;
 }
 
 /** The newest index, or the stored one if the registry cannot be reached. */
 async function readIndex(registry: ReturnType<typeof openRegistry>, offline: boolean): Promise<ReadIndex> {
-  let problem: string | undefined;
+  let problem: PortolanError | undefined;
   try {
     if (!offline) return { index: await registry.index() };
   } catch (error) {
     if (!isPortolanError(error)) throw error;
     // An index that is not trusted must not be replaced by an older one without a word.
-    problem = error.message;
+    problem = error;
   }
   try {
     return { index: await registry.index({ offline: true }), problem };
   } catch (error) {
     if (!isPortolanError(error)) throw error;
-    return { problem: problem ?? error.message };
+    return { problem: problem ?? error };
   }
 }
 
@@ -81,8 +81,9 @@ function checkOne(
           findingAt(server, "not-checked", "warning", {
             message:
               index === undefined
-                ? `The advisories of ${name}@${version} could not be checked: ${problem}`
-                : `The advisories of ${name}@${version} could not be updated, so Portolan used the stored advisories of ${index.issuedAt.slice(0, 10)}: ${problem}`,
+                ? `The advisories of ${name}@${version} could not be checked: ${problem.message}`
+                : `The advisories of ${name}@${version} could not be updated, so Portolan used the stored advisories of ${index.issuedAt.slice(0, 10)}: ${problem.message}`,
+            hint: problem.hint,
           }),
         ];
   if (index === undefined) return notes;

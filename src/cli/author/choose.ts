@@ -145,7 +145,8 @@ export async function chooseByAsking(
   );
   const initial = before.length === 0 ? currentOf(tools) : before.map(({ tool }) => tool);
   const names = await prompter.multiselect({
-    message: "Which tools of the server should the driver use?",
+    message:
+      "Which tools of the server should the driver offer? Portolan binds each selected tool to a contract.",
     options: tools.map(({ name }) => ({ value: name, label: plainLine(name, 60) })),
     initial: [...new Set(initial.map(({ name }) => name))],
     required: true,

@@ -22,7 +22,7 @@ import { isFailedAccess, noteDiagnostic } from "../output/diagnostic.ts";
 import type { Session } from "../target/connect.ts";
 import { findNamed, toolNotFound } from "../target/find-named.ts";
 import { type ResolvedTarget, resolveName } from "../target/resolve.ts";
-import { orProgram, withTarget } from "../target/session.ts";
+import { orProgram, type TargetSessionOptions, withTarget } from "../target/session.ts";
 import { plainText } from "../terminal/safe-text.ts";
 import { explainLeftOut } from "../workspace/left-out.ts";
 import { type ContractCallOptions, contractOf, exitOfResult, metaOf } from "./contract-call.ts";
@@ -64,14 +64,21 @@ export async function call(cli: Cli, words: Words, options: CallOptions): Promis
             "--args",
             `Write a JSON object, in quotes for your shell: --args '{"key": "value"}'`,
           );
-  return orProgram(cli, target, (one) => callIn(cli, one, options, { json, saver }));
+  return orProgram(cli, target, (one, session) => callIn(cli, one, options, { json, saver, ...session }));
 }
 
 async function callIn(
   cli: Cli,
   target: ResolvedTarget,
   options: CallOptions,
-  { json, saver }: { readonly json: JsonObject | undefined; readonly saver: Saver },
+  {
+    json,
+    saver,
+    onUnusable,
+  }: { readonly json: JsonObject | undefined; readonly saver: Saver } & Pick<
+    TargetSessionOptions,
+    "onUnusable"
+  >,
 ): Promise<number> {
   const [wanted = "", ...assignments] = target.rest;
   const readText = (path: string): Promise<string> => readFile(resolve(cli.io.cwd, path), "utf8");
@@ -121,7 +128,7 @@ async function callIn(
         output.note(`${output.noteColors.red("error")} ${plainText(tool.name)} returned an error`);
       return exitOfResult(result);
     },
-    { stdinTaken: options.args === "-", concerns: own?.concerns },
+    { stdinTaken: options.args === "-", concerns: own?.concerns, onUnusable },
   );
 }
 

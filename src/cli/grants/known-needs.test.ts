@@ -49,7 +49,7 @@ it("hosts and a data folder are granted only after the user agrees", async () =>
     write: ["/home/me/server-memory"],
     env: { MEMORY_FILE_PATH: "/home/me/server-memory/memory.jsonl" },
   });
-  expect(yes.questions[0]).toBe("one (server-github) connects to api.github.com. Allow:");
+  expect(yes.questions[0]).toBe("one (server-github) connects to api.github.com. May it connect?");
   const no = person("no");
   expect(await no.choose(GITHUB)).toMatchObject({ network: [] });
   expect(await no.choose(MEMORY)).toMatchObject({ write: [], env: {} });

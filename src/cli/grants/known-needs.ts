@@ -99,7 +99,7 @@ async function askHosts(
   hosts: readonly string[],
 ): Promise<boolean> {
   return askYesNo(cli, {
-    message: `${namedServer(alias, known)} connects to ${hostsLabel(hosts)}. Allow:`,
+    message: `${namedServer(alias, known)} connects to ${hostsLabel(hosts)}. May it connect?`,
     yes: "yes",
     no: "no; tools that need this connection will fail",
   });

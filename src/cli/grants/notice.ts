@@ -133,13 +133,20 @@ async function askHosts(cli: Cli, name: string, hosts: readonly NamedHost[]): Pr
   const granted: string[] = [];
   for (const { rule, where } of hosts) {
     const isAllowed = await askYesNo(cli, {
-      message: `${plainLine(name, 80)} is started with the host ${rule}${placeLabel(where)}. Allow connections to it:`,
+      message: `${hostPlace(where)} of ${plainLine(name, 80)} names the host ${rule}. May the server connect to it?`,
       yes: "yes",
       no: "no; tools that need this connection will fail",
     });
     if (isAllowed) granted.push(rule);
   }
   return granted;
+}
+
+/** The variable that names a host, or the arguments. */
+function hostPlace(where: string): string {
+  return where.startsWith("env.")
+    ? `The variable ${plainLine(where.slice("env.".length), 80)}`
+    : "An argument";
 }
 
 /** ` (JIRA_URL)`; empty for an argument. */
@@ -149,7 +156,7 @@ function placeLabel(where: string): string {
 
 /** The program, with the alias of the server if that is another word: two servers may run the same program. */
 function nameOf(program: string | undefined, { alias }: ServerConfig, isOnce: boolean): string {
-  return program === undefined || isOnce || program === alias ? (program ?? alias) : `${alias}: ${program}`;
+  return program === undefined || isOnce || program === alias ? (program ?? alias) : `${alias} (${program})`;
 }
 
 async function askAll(

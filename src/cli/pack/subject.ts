@@ -24,16 +24,11 @@ const NAMES = ["mcpfile.yaml", "mcpfile.yml", "DRIVER.md", "package.json"] as co
 export async function findSubject(words: Words, cli: Cli): Promise<Subject> {
   refuseBothSides(words.words, words.server, "target");
   const [first, second, extra] = words.words;
-  if (extra !== undefined)
-    throw new PortolanError(
-      "USAGE",
-      `portolan pack takes one target; unexpected argument ${JSON.stringify(extra)}.`,
-      {
-        hint: "Pack one target at a time. If the arguments are the command of a server, write the command after --: portolan pack -- <command...>",
-      },
-    );
+  refuseExtra(extra);
   if (words.server === undefined) {
     const found = await findFile(resolve(cli.io.cwd, first ?? "."), second);
+    // Only an mcpfile has servers, which a second word can name.
+    if (found !== undefined && found.kind !== "mcpfile") refuseExtra(second);
     if (found !== undefined) return found;
     if (first === undefined)
       throw new PortolanError(
@@ -44,9 +39,13 @@ export async function findSubject(words: Words, cli: Cli): Promise<Subject> {
         },
       );
     const spec = npmSpec(first);
-    if (spec !== undefined) return { kind: "npm", what: spec, isFolder: false };
+    if (spec !== undefined) {
+      refuseExtra(second);
+      return { kind: "npm", what: spec, isFolder: false };
+    }
   }
   const target = await resolveServer(words, cli);
+  if (words.server === undefined) refuseExtra(target.rest[0]);
   if (target.kind === "workspace")
     throw new PortolanError("USAGE", `${first} has several servers.`, {
       hint: `Name one of them: portolan pack ${shellWord(first ?? "")} <server>`,
@@ -61,6 +60,17 @@ export async function findSubject(words: Words, cli: Cli): Promise<Subject> {
       });
   }
   return { kind: "server", target };
+}
+
+function refuseExtra(word: string | undefined): void {
+  if (word === undefined) return;
+  throw new PortolanError(
+    "USAGE",
+    `portolan pack takes one target; unexpected argument ${JSON.stringify(word)}.`,
+    {
+      hint: "Pack one target at a time. If the arguments are the command of a server, write the command after --: portolan pack -- <command...>",
+    },
+  );
 }
 
 async function findFile(path: string, server: string | undefined): Promise<Subject | undefined> {

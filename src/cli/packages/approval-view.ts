@@ -112,7 +112,9 @@ export function originText(origin: OriginCheck): string {
     case "untrusted":
       return `signed by ${plainLine(origin.signer, 200)}, which is not trusted: ${plainLine(origin.reason, 300)}`;
     case "unchecked":
-      return `not checked: ${plainLine(origin.reason, 400)}`;
+      return [`not checked: ${plainLine(origin.reason, 400)}`, plainLine(origin.hint ?? "", 400)]
+        .filter((line) => line !== "")
+        .join("\n");
     case "invalid":
       return `not valid: ${plainLine(origin.reason, 400)}`;
   }

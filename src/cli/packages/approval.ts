@@ -168,7 +168,7 @@ export function createApproval(request: ApprovalRequest): Approval {
     ...unmetRequirements(policy.require ?? [], { origin, hasAudit: approval.audit !== undefined }).map(
       (reason) => ({
         reason: `${capital(reason)}.`,
-        hint: "packages.require in portolan.yaml sets this requirement. Choose another package, or change the setting.",
+        hint: `packages.require in portolan.yaml sets this requirement. Choose another package, or change the setting.${origin.state === "unchecked" && origin.hint !== undefined ? ` ${origin.hint}` : ""}`,
       }),
     ),
     ...ageRefusals(request),
@@ -260,7 +260,7 @@ function ageRefusals({ facts, policy, now }: ApprovalRequest): Refusal[] {
     return [
       {
         reason: "The publication date of this version is unknown, but the policy requires a minimum age.",
-        hint: "packages.min_release_age in portolan.yaml sets the minimum age. Choose another package, or change the setting.",
+        hint: "While packages.min_release_age in portolan.yaml is above 0, Portolan refuses every version without a publication date. A smaller age does not help. Choose a version or a package with a publication date, or remove the setting.",
       },
     ];
   const age = now.getTime() - published;

@@ -107,7 +107,7 @@ export function refuseUpdate(
       ? [
           {
             reason: `The origin of ${name}@${to} (provenance or signature) cannot be compared with the origin of ${from}: ${origin.reason}.`,
-            hint: "Check the network, and the registry setting of npm: npm config get registry. Then run the command again.",
+            hint: `Run the command again when the registry answers. ${provenance.to.hint ?? "Check the network."}`,
           },
         ]
       : []),

@@ -6,13 +6,17 @@ import type { ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
 import { hasProgram } from "../options/sandbox.ts";
 import { healthError, type OpenOptions, refuseTargetOptions } from "../workspace/open.ts";
+import { plainLine } from "../terminal/safe-text.ts";
 import { type UsedWorkspace, withServers } from "../workspace/running.ts";
 import { namesInFile, type Source } from "../workspace/source.ts";
 import { type Session, type SessionOptions, type UsedConnection, withServer } from "./connect.ts";
-import type { OtherNames } from "./find-named.ts";
+import { findNamed, type OtherNames } from "./find-named.ts";
 import type { ResolvedTarget } from "./resolve.ts";
 
-export interface TargetSessionOptions extends SessionOptions, Pick<OpenOptions, "start" | "concerns"> {}
+export interface TargetSessionOptions extends SessionOptions, Pick<OpenOptions, "start" | "concerns"> {
+  /** Gets the servers that cannot be used, before the session begins. */
+  readonly onUnusable?: (problems: readonly PortolanError[]) => void;
+}
 
 /** Connects to a resolved target, runs `use`, and closes the connection in any case. */
 export function withTarget<T>(
@@ -40,11 +44,15 @@ export function withTarget<T>(
     // Commands that reach this wait for named servers without a limit.
     const problems = health.flatMap((one) => healthError(one, { waits: false }) ?? []);
     const [first] = problems;
+    const names = namesIn(workspace, target.source, config);
+    options.onUnusable?.(problems);
     // None of the named servers can be used.
-    if (first !== undefined && only !== undefined && problems.length === health.length) throw first;
+    if (first !== undefined && only !== undefined && problems.length === health.length)
+      throw target.program === undefined
+        ? first
+        : await withKnownTool(first, target.rest[0], workspace, names);
     const connectMs = Math.round(performance.now() - started);
     const showsInfo = cli.options.verbose || cli.output.form === "json";
-    const names = namesIn(workspace, target.source, config);
     const connection = {
       ...toConnection(workspace, config, health, names),
       // Read again after a call, which may add some.
@@ -81,22 +89,46 @@ function withheldIn(health: readonly ServerHealth[], name: string): PortolanErro
   return undefined;
 }
 
+/** The error of a server that did not start; it names the tool if the stored list of a server that failed has this tool. */
+async function withKnownTool(
+  failure: PortolanError,
+  name = "",
+  workspace: UsedWorkspace,
+  { listed, others }: Names,
+): Promise<PortolanError> {
+  const definitions = await workspace.toolDefinitions().catch(() => []);
+  const tools = definitions.map((tool) => ({ name: listed("tool", tool.name) }));
+  return findNamed(name, "tool", tools, others) === undefined
+    ? failure
+    : changedError(failure, { tool: name });
+}
+
 /** Errors before a call. `USAGE`: an option is given that a workspace does not have. */
 const NO_TOOL = new Set(["TOOL_NOT_FOUND", "SERVER_START_FAILED", "USAGE"]);
 
-/** Runs `work` with the servers of the workspace; if they have no tool of this name, with the program on PATH that has it. */
+/**
+ * Runs `work` with the servers of the workspace; if they have no tool of this name, with the program on PATH that has it. A program never
+ * replaces a tool whose server does not start.
+ */
 export async function orProgram<T>(
-  { interrupt }: Pick<Cli, "interrupt">,
+  { interrupt, output }: Pick<Cli, "interrupt" | "output">,
   target: ResolvedTarget,
-  work: (target: ResolvedTarget) => Promise<T>,
+  work: (target: ResolvedTarget, options?: Pick<TargetSessionOptions, "onUnusable">) => Promise<T>,
 ): Promise<T> {
   if (target.kind === "direct" || target.program === undefined) return work(target);
+  const unusable: PortolanError[] = [];
   try {
-    return await work(target);
+    return await work(target, { onUnusable: (problems) => unusable.push(...problems) });
   } catch (thrown) {
     interrupt.signal.throwIfAborted();
     if (!isPortolanError(thrown) || !NO_TOOL.has(thrown.code)) throw thrown;
+    if (thrown.code === "SERVER_START_FAILED" && thrown.tool !== undefined) throw thrown;
     const { program } = target;
+    const word = JSON.stringify(target.rest[0]);
+    for (const { server, message } of unusable)
+      output.note(
+        `${output.noteColors.yellow("warning")} ${plainLine(`Server "${server}" cannot be used (${message.replace(/\.$/, "")}). It may have a tool ${word}, but Portolan starts the program ${word} instead.`, 1_000)}`,
+      );
     return work(program).catch((failure: unknown) => {
       if (thrown.code !== "TOOL_NOT_FOUND" || !isPortolanError(failure)) throw failure;
       if (failure.code !== "SERVER_START_FAILED") throw failure;

@@ -260,7 +260,9 @@ describe("the tool of the server (D4)", () => {
     const huge = { type: "object", enum: Array.from({ length: 200_000 }, String) };
     expect(check({}, [tool({ inputSchema: huge })])).toMatchObject({
       bound: 1,
-      said: expect.stringContaining("too large") as string,
+      said: expect.stringMatching(
+        /^warning: .*: Portolan did not compare the inputSchema of the tool "read_file" with the contract, because it is too large \| Portolan uses the driver nevertheless\./,
+      ) as string,
     });
   });
 

@@ -240,7 +240,8 @@ function explain(
 function notCompared(tool: ToolDefinition, which: string): BindingDiagnostic {
   return {
     severity: "warning",
-    message: `the ${which} of the tool "${tool.name}" is too large to be compared with the contract`,
+    message: `Portolan did not compare the ${which} of the tool "${tool.name}" with the contract, because it is too large`,
+    hint: "Portolan uses the driver nevertheless. To test the tool, call the contract: portolan call <contract> key=value --pin <driver>",
   };
 }
 

@@ -4,8 +4,7 @@ import { createHash } from "node:crypto";
 import { chmod, lstat, mkdir, mkdtemp, realpath, rm, rmdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, resolve } from "node:path";
-import { privacyProblem } from "../../base/files/privacy.ts";
-import { shellWord } from "../../base/text/command-line.ts";
+import { privacyHint, privacyProblem } from "../../base/files/privacy.ts";
 import { PortolanError } from "../../errors/index.ts";
 
 const PREFIX = "portolan-";
@@ -47,7 +46,7 @@ export async function createPrivateFolder(folder: string): Promise<void> {
       "FILE_FAILED",
       `the folder ${folder} for the state of running gateways cannot be used: ${problem}`,
       {
-        hint: `It must be a folder that belongs to you and that only you can access. Remove the folder: Portolan creates it again. If only its permissions are wrong, correct them instead: chmod 700 ${shellWord(folder)}`,
+        hint: privacyHint(folder, problem, "on Linux, set XDG_DATA_HOME to a folder that belongs to you."),
       },
     );
 }

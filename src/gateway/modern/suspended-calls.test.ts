@@ -24,7 +24,7 @@ function setUp(options: Partial<SuspendedCallsOptions> = {}): SuspendedCalls<Wai
   return new SuspendedCalls({ key: KEY, keepMs: 1_000, maxPerCaller: 10, maxTotal: 100, ...options });
 }
 
-function refusal(taking: () => unknown): { code: number; message: string } {
+function refusal(taking: () => unknown): { code: number; message: string; data?: unknown } {
   try {
     taking();
   } catch (error) {
@@ -109,7 +109,11 @@ describe("take() refuses a request state", () => {
     const suspended = setUp();
     const call = new Waiting();
     const state = suspended.suspend(call, BOUND);
-    expect(refusal(() => setUp().take(state, BOUND)).message).toContain("has ended");
+    const ended = refusal(() => setUp().take(state, BOUND));
+    expect(ended.message).toContain("has ended");
+    expect(ended.data).toEqual({
+      hint: expect.stringContaining("The earlier call may have had an effect already.") as string,
+    });
     vi.advanceTimersByTime(1_001);
     expect(call.expired).toBe(
       "the client did not answer the requests of the server in time (gateway.limits.suspended_for)",

@@ -152,7 +152,9 @@ export class SuspendedCalls<C extends Suspendable> {
 
 function refused(reason: string): RpcRefusal {
   return new RpcRefusal(RPC.INVALID_PARAMS, `requestState is not accepted: ${reason}`, {
-    data: { hint: "Send the original request again, without requestState and inputResponses." },
+    data: {
+      hint: "The earlier call may have had an effect already. Check this before you send the original request again, without requestState and inputResponses.",
+    },
   });
 }
 

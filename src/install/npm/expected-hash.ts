@@ -6,13 +6,15 @@ import { join } from "node:path";
 import { type Integrity, parseIntegrity, sameIntegrity, toSri } from "../../base/text/integrity.ts";
 import { compareVersions, parseVersion } from "../../base/text/versions.ts";
 import { PortolanError } from "../../errors/index.ts";
+import { type PackageSpec, registryHint } from "../../model/index.ts";
 
 /** A registry that answers with another version than the exact one, such as an older one with a known fault. */
-export function refuseOtherVersion(spec: string, wanted: string, got: string): void {
+export function refuseOtherVersion(known: PackageSpec, got: string): void {
+  const { spec, range: wanted } = known;
   const [exact, found] = [parseVersion(wanted), parseVersion(got)];
   if (exact === undefined || (found !== undefined && compareVersions(exact, found) === 0)) return;
   throw new PortolanError("INSTALL_FAILED", `The npm registry returned the version ${got} for ${spec}.`, {
-    hint: "Report this to the operator of the npm registry. To see its URL: npm config get registry, or for a package with a scope: npm config get @scope:registry",
+    hint: `Report this to the operator of the npm registry. ${registryHint(known)}`,
     data: { spec, reason: "VERSION_MISMATCH", permanent: true },
   });
 }

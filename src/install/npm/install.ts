@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { isAbsolute, join, sep } from "node:path";
 import { toSri } from "../../base/text/integrity.ts";
 import { certificateHint, packageNotFound, PortolanError } from "../../errors/index.ts";
-import type { PackageSpec } from "../../model/index.ts";
+import { type PackageSpec, registryHint } from "../../model/index.ts";
 import { missingPlaces, PUT_THERE } from "../store/broken-parts.ts";
 import { type Made, refuseFullDisk } from "../store/store.ts";
 import { type NpmEnd, runNpm } from "./cli.ts";
@@ -76,7 +76,7 @@ export async function npmInstall(
   const own = ownOf(spec, name, lock);
   const isFixed = dependencies !== undefined;
   refuseOthers({ spec, name }, lock, { isFixed });
-  refuseOtherVersion(spec, range, own.version);
+  refuseOtherVersion(wanted, own.version);
   if (dependencies !== undefined) refuseOtherDependencies(spec, dependencies, dependenciesOf(lock, name));
   // The hash of the same kind is known before anything is downloaded.
   if (integrity !== undefined) refuseOtherHash(spec, integrity, own.integrity);
@@ -225,7 +225,8 @@ const PERMANENT: ReadonlySet<string> = new Set([
   "EINVALIDPACKAGENAME",
 ]);
 
-function npmError({ spec, registry }: PackageSpec, { reason, kind }: NpmEnd): PortolanError {
+function npmError(wanted: PackageSpec, { reason, kind }: NpmEnd): PortolanError {
+  const { spec, registry } = wanted;
   const why = reason || "it gave no reason";
   const login = registry === undefined ? "npm login" : `npm login --registry=${registry}`;
   const notFound = kind === "E404" ? packageNotFound(spec, "npm's registry", login) : undefined;
@@ -242,7 +243,7 @@ function npmError({ spec, registry }: PackageSpec, { reason, kind }: NpmEnd): Po
         reason: kind,
         ...(PERMANENT.has(kind ?? "") ? { permanent: true } : {}),
       },
-      hint: notFound?.hint ?? hintFor(kind, login),
+      hint: notFound?.hint ?? hintFor(kind, login, wanted),
     },
   );
 }
@@ -250,10 +251,10 @@ function npmError({ spec, registry }: PackageSpec, { reason, kind }: NpmEnd): Po
 const TRUST =
   "If your company inspects TLS connections, or the registry belongs to your company, name the file of its CA certificate (PEM): npm config set cafile <file>, or set the variable NODE_EXTRA_CA_CERTS to the file, which npm uses if it has no cafile.";
 
-function hintFor(kind: string | undefined, login: string): string | undefined {
+function hintFor(kind: string | undefined, login: string, wanted: PackageSpec): string | undefined {
   if (kind === undefined) return undefined;
   if (isNetworkFailure(kind))
-    return "Check the network connection, and the registry setting of npm: npm config get registry. Portolan needs the network only for the installation, not for later starts of the server.";
+    return `Portolan needs the network only for the installation, not for later starts of the server. Check the network connection. ${registryHint(wanted)}`;
   if (kind === "ETARGET") return "The package has no version in that range. Check the version.";
   if (kind === "E401") return `The registry requires credentials. Log in: ${login}`;
   if (kind === "E403")

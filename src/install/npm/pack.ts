@@ -5,6 +5,7 @@ import { homedir, tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
 import { readLimited } from "../../base/files/limited-read.ts";
 import { PortolanError } from "../../errors/index.ts";
+import { registryHint } from "../../model/index.ts";
 import { isNetworkFailure } from "./network.ts";
 import { runNpm } from "./cli.ts";
 
@@ -48,7 +49,7 @@ export async function packNpmPackage(
         {
           data: { reason: end.kind },
           hint: isNetworkFailure(end.kind)
-            ? "Check the network, and the registry that npm uses: npm config get registry."
+            ? `Check the network. ${registryHint({ name: what })}`
             : "Check the name and the version, or the package.json of the folder.",
         },
       );

@@ -34,6 +34,17 @@ export function parsePackageSpec(text: string): PackageSpec | string {
   return { ...found, spec: `${found.spec}${REGISTRY}${url.href}`, registry: url.href };
 }
 
+/** How to check the registry that npm uses for a package. */
+export function registryHint({ name, registry }: Pick<PackageSpec, "name" | "registry">): string {
+  if (registry !== undefined) return `Check the URL of the registry in the config of the server: ${registry}`;
+  const [scope] = /^@[^/]+(?=\/)/.exec(name) ?? [];
+  const command =
+    scope === undefined
+      ? "npm config get registry"
+      : `npm config get ${scope}:registry. If it prints undefined: npm config get registry`;
+  return `Check the registry setting of npm in your home folder (Portolan ignores the .npmrc of other folders): ${command}`;
+}
+
 function parseName(text: string): PackageSpec | string {
   const at = text.indexOf("@", 1);
   const name = at === -1 ? text : text.slice(0, at);

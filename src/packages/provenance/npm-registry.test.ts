@@ -132,6 +132,23 @@ test.each([
   await expect(check()).rejects.toThrow(reason);
 });
 
+test("the hint of a failed request names the login, or the setting of npm that decides about the package", async () => {
+  answers = { [VERSION]: { status: 403, body: "" } };
+  await expect(check()).rejects.toMatchObject({
+    hint: `Log in with an account that can read the package: npm login --registry=${base}/npm/`,
+  });
+  answers = { [VERSION]: { status: 500, body: "" } };
+  await expect(check()).rejects.toMatchObject({
+    hint: expect.stringMatching(
+      /: npm config get @alice:registry\. If it prints undefined: npm config get registry$/,
+    ) as string,
+  });
+  const named = { url: `${base}/npm/`, isNamed: true };
+  await expect(findNpmOrigin(SUBJECT, named, trust())).rejects.toMatchObject({
+    hint: `Check the network. Check the URL of the registry in the config of the server: ${base}/npm/`,
+  });
+});
+
 test("a registry that cannot be reached, and an invalid registry URL, are errors", async () => {
   await expect(findNpmOrigin(SUBJECT, { url: "http://127.0.0.1:1/" }, trust())).rejects.toThrow(
     /request to the npm registry for .* failed/,

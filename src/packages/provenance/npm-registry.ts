@@ -4,7 +4,7 @@
 import { boundedFetch, FetchError } from "../../base/net/bounded-fetch.ts";
 import { parseUrl, publicPart } from "../../base/net/urls.ts";
 import { PortolanError } from "../../errors/index.ts";
-import { isObject } from "../../model/index.ts";
+import { isObject, registryHint } from "../../model/index.ts";
 import type { NpmSubject } from "./npm-signature.ts";
 import type { NpmOrigin } from "./origin.ts";
 import type { Trust } from "./trust.ts";
@@ -13,6 +13,8 @@ export interface NpmRegistry {
   /** The URL of the registry, as npm is configured. */
   readonly url: string;
   readonly token?: string;
+  /** The spec of the package names the registry, so that npm's settings do not matter. */
+  readonly isNamed?: boolean;
   readonly signal?: AbortSignal;
 }
 
@@ -27,16 +29,18 @@ export async function findNpmOrigin(
   trust: Trust,
   now: Date = new Date(),
 ): Promise<NpmOrigin> {
+  const named = { name, registry: registry.isNamed === true ? registry.url : undefined };
   const base = parseUrl(registry.url);
   if (base === undefined)
     throw new PortolanError(
       "CONFIG_INVALID",
       `${JSON.stringify(registry.url)} is not the URL of an npm registry.`,
       {
-        hint: "Check the setting: npm config get registry.",
+        hint: registryHint(named),
       },
     );
-  const fetchJson = (path: string): Promise<unknown> => readDocument(new URL(path, base.origin), registry);
+  const fetchJson = (path: string): Promise<unknown> =>
+    readDocument(new URL(path, base.origin), registry, `Check the network. ${registryHint(named)}`);
   const document = `${base.pathname.replace(/\/+$/, "")}/${name.replace("/", "%2f")}`;
   const found = await fetchJson(`${document}/${encodeURIComponent(version)}`);
   // Some registries have only the document of all versions.
@@ -46,7 +50,7 @@ export async function findNpmOrigin(
   if (!isObject(own))
     throw new PortolanError(
       "HTTP_ERROR",
-      `The npm registry ${base.origin} does not show ${name}@${version}: it does not have this version, or you must log in first (npm login --registry=${registry.url})`,
+      `The npm registry ${base.origin} does not show ${name}@${version}: it does not have this version, or you must log in first`,
       {
         hint: `If the registry requires a login: npm login --registry=${registry.url}`,
       },
@@ -70,11 +74,15 @@ export async function findNpmOrigin(
 }
 
 /** Undefined if the registry says that there is no such document. */
-async function readDocument(url: URL, { token, signal }: NpmRegistry): Promise<unknown> {
-  const fail = (why: string, cause?: unknown): PortolanError =>
+async function readDocument(
+  url: URL,
+  { url: registry, token, signal }: NpmRegistry,
+  hint: string,
+): Promise<unknown> {
+  const fail = (why: string, cause?: unknown, help = hint): PortolanError =>
     new PortolanError("HTTP_ERROR", `The request to the npm registry for ${publicPart(url)} failed: ${why}`, {
       cause,
-      hint: "Portolan needs this document to check the origin of the package. Check the network, and the registry setting of npm: npm config get registry.",
+      hint: help,
     });
   try {
     const response = await boundedFetch(url, {
@@ -91,7 +99,9 @@ async function readDocument(url: URL, { token, signal }: NpmRegistry): Promise<u
     }
     if (response.status !== 200) {
       response.close();
-      throw fail(`status ${response.status}`);
+      const isDenied = response.status === 401 || response.status === 403;
+      const login = `Log in with an account that can read the package: npm login --registry=${registry}`;
+      throw fail(`status ${response.status}`, undefined, isDenied ? login : hint);
     }
     return JSON.parse((await response.bytes()).toString("utf8")) as unknown;
   } catch (error) {

@@ -26,7 +26,7 @@ export type OriginSource =
   | NpmOrigin
   | { readonly kind: "mcpb"; readonly signature: McpbSignatureCheck }
   /** The registry did not say what it has. */
-  | { readonly kind: "unknown"; readonly reason: string }
+  | { readonly kind: "unknown"; readonly reason: string; readonly hint?: string }
   /** Files without any kind of signature: of GitHub, of a gist, or a program. */
   | { readonly kind: "plain" };
 
@@ -52,7 +52,7 @@ async function checkSource(source: OriginSource, options: OriginOptions): Promis
     case "mcpb":
       return toOrigin(source.signature);
     case "unknown":
-      return { state: "unchecked", reason: source.reason };
+      return { state: "unchecked", reason: source.reason, hint: source.hint };
     case "plain":
       return { state: "unsigned" };
   }

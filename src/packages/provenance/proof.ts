@@ -21,7 +21,7 @@ export type OriginCheck =
   /** The bytes are those that `signer` signed, but no trusted certificate vouches for it. It counts as unsigned. */
   | { readonly state: "untrusted"; readonly signer: string; readonly reason: string }
   /** It could not be checked, because the registry did not answer. It counts as unsigned. */
-  | { readonly state: "unchecked"; readonly reason: string }
+  | { readonly state: "unchecked"; readonly reason: string; readonly hint?: string }
   /**
    * A signature is forged, is of another repository than the metadata names, or is not the one that the lock file
    * remembers. The package must not be installed.

@@ -31,13 +31,19 @@ export async function checkNpmOrigin(
       signal,
       env,
     });
-    const origin = await findNpmOrigin({ name, version, sha512 }, { ...registry, signal }, trust, now);
+    const origin = await findNpmOrigin(
+      { name, version, sha512 },
+      { ...registry, isNamed: spec.registry !== undefined, signal },
+      trust,
+      now,
+    );
     return await checkOrigin(origin, options);
   } catch (error) {
     signal?.throwIfAborted();
     if (!isPortolanError(error) || error.data?.["reason"] === "HASH_MISMATCH") throw error;
     if (error.code !== "HTTP_ERROR" && error.code !== "INSTALL_FAILED") throw error;
-    return checkOrigin({ kind: "unknown", reason: error.message.replace(/\.$/, "") }, options);
+    const { message, hint } = error;
+    return checkOrigin({ kind: "unknown", reason: message.replace(/\.$/, ""), hint }, options);
   }
 }
 

@@ -140,7 +140,7 @@ export function openRegistry(settings: RegistrySettings, options: RegistryOption
       "FILE_FAILED",
       `The index of the registry ${label} is not stored on this machine.`,
       {
-        hint: "Run the command once without --offline, while the registry can be reached.",
+        hint: "Run the command once without --offline, while this machine can reach the registry.",
       },
     );
   };

@@ -1,11 +1,10 @@
 // Socket of the vault agent: one path for each user and data folder, in a folder that only this user can enter.
 
-import { shellWord } from "../../base/text/command-line.ts";
 import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { privacyProblem } from "../../base/files/privacy.ts";
+import { privacyHint, privacyProblem } from "../../base/files/privacy.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { Environment } from "../sources/environment.ts";
 
@@ -62,7 +61,11 @@ export async function createSocketFolder(socket: string): Promise<void> {
     "SECRET_STORE_FAILED",
     `The folder ${folder} of the vault agent cannot be used: ${problem}.`,
     {
-      hint: `It must be a folder that belongs to you and that only you can access. Remove the folder: Portolan creates it again. If only its permissions are wrong, correct them instead: chmod 700 ${shellWord(folder)}`,
+      hint: privacyHint(
+        folder,
+        problem,
+        "set XDG_RUNTIME_DIR to a folder that belongs to you and that only you can access.",
+      ),
     },
   );
 }

@@ -50,7 +50,7 @@ async function call(lookup: SecretLookup, name: string): Promise<unknown> {
       `The function "secrets" that your program passed to Portolan failed for ${name}.`,
       {
         cause: error,
-        hint: "Log the exception in this function. Portolan does not show its message, because it can contain secret values; it is the cause of the error of a call.",
+        hint: "Log the exception in your function. Portolan does not print its message, because it can contain secret values. If a call fails because of it, your program finds the exception in the field `cause` of the error.",
       },
     );
   }

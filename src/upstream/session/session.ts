@@ -205,7 +205,7 @@ export class Session {
         `requestState is not accepted: ${name} did not issue a requestState`,
         {
           server: name,
-          hint: "Send the original request again, without requestState and inputResponses.",
+          hint: "The earlier call may have had an effect already. Check this before you send the original request again, without requestState and inputResponses.",
         },
       ),
     );
