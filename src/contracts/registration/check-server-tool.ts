@@ -240,8 +240,8 @@ function explain(
 function notCompared(tool: ToolDefinition, which: string): BindingDiagnostic {
   return {
     severity: "warning",
-    message: `Portolan did not compare the ${which} of the tool "${tool.name}" with the contract, because it is too large`,
-    hint: "Portolan uses the driver nevertheless. To test the tool, call the contract: portolan call <contract> key=value --pin <driver>",
+    message: `Portolan did not compare the ${which} of the tool "${tool.name}" with the contract, because this ${which} is too large or too deeply nested`,
+    hint: "This alone does not prevent the use of the driver. To test the tool, call the contract: portolan call <contract> key=value --pin <driver>",
   };
 }
 
