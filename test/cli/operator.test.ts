@@ -453,7 +453,10 @@ test("validate warns of references without which the gateway does not start, and
     },
     telemetry: { headers: { authorization: "Bearer ${OTLP_TOKEN}" } },
   });
-  const check = async (): Promise<{ code: number; diagnostics: { code: string; message: string }[] }> => {
+  const check = async (): Promise<{
+    code: number | null;
+    diagnostics: { code: string; message: string }[];
+  }> => {
     const { code, out } = await place.run("validate");
     return { code, ...(JSON.parse(out) as { diagnostics: { code: string; message: string }[] }) };
   };
