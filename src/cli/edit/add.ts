@@ -85,6 +85,9 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     options.dryRun === true
       ? []
       : await openGrantsOfNew(cli, { file, text: after, aliases: [alias] }, folder);
+  // A gateway that runs has tried to start the server, and reports its error.
+  const isTried = applied?.fields.gateways !== undefined;
+  if (!isTried) warnings.push(...(await findMissingProgram(alias, { file, text: after }, folder)));
   const { findLoginCommand, offerLogin } = await import("../login/server-login.ts");
   const login = added && (await findLoginCommand(cli, added));
   if (output.form === "json") {
@@ -308,6 +311,22 @@ function findWideGrants(alias: string, { sandbox }: ServerFields, cli: Cli, isDr
       ? []
       : [{ code: "CONFIG_INVALID", severity: "warning", server: alias, ...wide }];
   });
+}
+
+/** Warns if the new server could not start here. The file may be for another computer. */
+async function findMissingProgram(
+  alias: string,
+  { file, text }: { readonly file: string; readonly text: string },
+  folder: string,
+): Promise<Diagnostic[]> {
+  const { parseWorkspace } = await import("../../formats/workspace/index.ts");
+  const { checkProgram } = await import("../../launch/index.ts");
+  const server = parseWorkspace(text, file).servers.find((one) => one.alias === alias);
+  const error = server && (await checkProgram(server, folder));
+  if (error === undefined) return [];
+  const { code, hint } = error;
+  const message = `The server ${alias} could not start on this computer: ${error.message}`;
+  return [{ code, severity: "warning", server: alias, message, hint }];
 }
 
 /** Finds literal secrets, by the same rules as in the config files of other clients. */
