@@ -69,7 +69,7 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
 async function startProblems({ workspaces }: Validation, io: CliIo): Promise<readonly Diagnostic[]> {
   const all = workspaces.filter(({ servers, settings }) => servers.length > 0 || settings !== undefined);
   if (all.length === 0) return [];
-  const { checkHiddenPaths } = await import("../../launch/index.ts");
+  const { checkHiddenPaths, checkProgramFolder } = await import("../../launch/index.ts");
   const { checkStart, checkWorkspaceFiles } = await import("../../sandbox/index.ts");
   const found = await Promise.all(
     all.map(async ({ folder, servers, settings = {} }) => {
@@ -81,6 +81,7 @@ async function startProblems({ workspaces }: Validation, io: CliIo): Promise<rea
         gateway === undefined ? [] : gatewayProblems(gateway, { folder, envFile, io }),
         ...servers.map((server) => checkStart(server, writers)),
         ...servers.map((server) => checkHiddenPaths(server, folder)),
+        ...servers.map((server) => checkProgramFolder(server, folder)),
       ]);
     }),
   );
