@@ -19,6 +19,7 @@ export {
   openGateway,
   type OpenedGateway,
 } from "./gateway.ts";
+export { checkReferences, checkTls } from "./check-start.ts";
 export { checkGatewayOptions } from "./options.ts";
 export type { ReloadOutcome } from "./reload.ts";
 export { type CallerAccess, createToolFilter } from "./access/tool-filter.ts";
@@ -26,5 +27,4 @@ export type { FilteredTool } from "./access/types.ts";
 export type { NoteRefusal } from "./access/refusal-events.ts";
 export { EventWriter } from "./http/event-writer.ts";
 export type { Site } from "./http/handler.ts";
-export { readPems } from "./http/server.ts";
 export type { HttpRequest, HttpResponse } from "./http/responses.ts";

@@ -6,6 +6,7 @@ import type { GatewaySettings } from "../model/index.ts";
 import { withRedactedError } from "../secrets/index.ts";
 import { readToken } from "./access/access-file.ts";
 import { resolveCallerTokens } from "./access/bearer-tokens.ts";
+import { checkTls } from "./check-start.ts";
 import { createLiveSettings, type LiveSettings, toSection, withoutRestart } from "./settings.ts";
 import { resolveTelemetry } from "./telemetry/resolve-telemetry.ts";
 
@@ -116,6 +117,8 @@ export class SettingsInUse {
   async #use(isRequested: boolean): Promise<void> {
     const resolved = await resolve(this.#source, this.report);
     const { settings: next, changed, restart } = withoutRestart(this.live.all, resolved);
+    // The gateway does not use these files before its restart, which would then fail.
+    const warnings = restart.includes("tls") ? await checkTls(resolved.tls) : [];
     const { token } = this;
     const { file } = this.#source.access;
     const nextToken = isRequested && token !== undefined ? await readToken(file, token) : token;
@@ -128,6 +131,7 @@ export class SettingsInUse {
     for (const name of changed) this.#applied.add(name);
     this.problem = undefined;
     this.atRestart = restart.map(toSection);
+    for (const warning of warnings) this.report(warning);
     if (isRequested || changed.length + restart.length > 0) this.announce({ changed, restart });
   }
 

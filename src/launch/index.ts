@@ -13,6 +13,7 @@ export { createLaunchContext, type LaunchContext, type LaunchNews, type LaunchPl
 export { createIndexRenewal, type IndexRenewal } from "./index-renewal.ts";
 export { install, launch, planLaunch, runCommand, type StartRequest } from "./launch.ts";
 export { checkHiddenPaths } from "./check-hidden-paths.ts";
+export { checkProgram, checkProgramFolder } from "./check-program.ts";
 export { checkPaths, type LaunchRequest, planned, prepare } from "./prepare.ts";
 
 // These functions load their modules on first use, because few programs need them.

@@ -217,9 +217,11 @@ export interface CheckedPaths {
   readonly hidden: readonly NamedPath[];
   /** The rules whose path is a mistake. */
   readonly mistakes: readonly RuleProblem[];
+  /** The folders and files of the program itself, which the sandbox shows without a grant. */
+  readonly ownPaths: readonly string[];
 }
 
-const NO_PATHS: CheckedPaths = { hidden: [], mistakes: [] };
+const NO_PATHS: CheckedPaths = { hidden: [], mistakes: [], ownPaths: [] };
 
 /**
  * Starts and downloads nothing; finds nothing if the program is not found. A package that is not installed yet names
@@ -238,8 +240,12 @@ export async function checkPaths(named: LaunchRequest): Promise<CheckedPaths> {
   const found = await prepareProgram(request, program, chosen).catch(() => undefined);
   if (found === undefined) return NO_PATHS;
   const certificates = await findCertificates(configuredEnvironment(request), found.cwd);
-  const { notGranted, problems } = await policyFor(found, request, certificates);
-  return { hidden: notGranted, mistakes: problems.filter(isMistake) };
+  const { notGranted, problems, policy } = await policyFor(found, request, certificates);
+  const own = policy.mounts.filter(({ reason }) => reason === "own");
+  return {
+    ...{ hidden: notGranted, mistakes: problems.filter(isMistake) },
+    ownPaths: own.map(({ path }) => path),
+  };
 }
 
 async function policyFor(

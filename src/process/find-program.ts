@@ -1,11 +1,11 @@
 // Finds the program file of a command as the operating system would, without running it and without searching the
 // current folder. Shims of version managers are resolved to the program that they would run.
 
-import { stat, access, readFile } from "node:fs/promises";
+import { stat, access, readdir, readFile } from "node:fs/promises";
 import { join, resolve, basename, dirname } from "node:path";
 import { isProgram, searchFolders, windowsEndings } from "../base/process/program-path.ts";
 import { shellWord } from "../base/text/command-line.ts";
-import { PortolanError } from "../errors/index.ts";
+import { askAbout, PortolanError, suggest } from "../errors/index.ts";
 
 export interface FindOptions {
   readonly server?: string;
@@ -26,7 +26,10 @@ export async function findProgram(command: string, options: FindOptions = {}): P
     throw startError(command, "no such program", "ENOENT", options.server, {
       hint:
         (await argumentsHint(command, options)) ??
-        "Check the spelling, install the program, or give its full path.",
+        [
+          (await similarPrograms(command, options)) ?? "Check the spelling,",
+          "install the program, or give its full path.",
+        ].join(" "),
     });
   if (windows && /\.(?:cmd|bat)$/i.test(found) && options.args?.some((arg) => /["%!^&|<>()\r\n]/.test(arg)))
     throw startError(
@@ -45,6 +48,20 @@ async function argumentsHint(command: string, options: FindOptions): Promise<str
   if (rest.length === 0 || (await lookUpProgram(first, options)) === undefined) return undefined;
   const args = rest.map((word) => JSON.stringify(word)).join(", ");
   return `The command must be the program alone: put ${rest.join(" ")} into args, as in command: ${JSON.stringify(first)}, args: [${args}].`;
+}
+
+/** `Did you mean "node"? If not,` for `nodee`; undefined if no program on the PATH has a similar name. */
+async function similarPrograms(
+  command: string,
+  { env = process.env }: FindOptions,
+): Promise<string | undefined> {
+  if (/[/\\]/.test(command)) return undefined;
+  const folders = await Promise.all(
+    searchFolders(env.PATH ?? env.Path).map((folder) => readdir(folder).catch(() => [])),
+  );
+  const names = folders.flat().map((name) => (windows ? name.replace(/\.(?:com|exe|bat|cmd)$/i, "") : name));
+  const question = askAbout(suggest(command, new Set(names), 1));
+  return question === undefined ? undefined : `${question} If not,`;
 }
 
 /** Returns undefined if there is no such program. */

@@ -124,7 +124,7 @@ describe("portolan install", () => {
 
   it("update --check reports the installed and the newer version, and installs nothing", async () => {
     publish("checked", "1.0.0");
-    const { run, offline } = setUp("checked");
+    const { run, offline, cwd } = setUp("checked");
     const check = async (...words: string[]): Promise<unknown> => {
       const { code, out } = await run("update", "--check", ...words);
       return { code, ...(JSON.parse(out) as object) };
@@ -144,13 +144,27 @@ describe("portolan install", () => {
     expect((await run("update", "--check", "--text")).out).toBe(
       `a: 1.0.0 → 1.1.0 is available. To install it: portolan install --update a\n  ${excluded}\n`,
     );
-    expect((await run("update", "a", "--dry-run")).err).toContain("portolan update --check a");
+    // A dry run reports the same, and an available version is no failure of it.
+    expect(await run("update", "a", "--dry-run")).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('"state": "available"') as string,
+    });
     expect(states(await run("update", "a"))).toEqual(["updated"]);
     const current = await run("update", "--check", "--text");
     expect(current).toMatchObject({ code: 0, out: `a is up to date.\n  ${excluded}\n` });
     expect((await run("update", "--text")).out).toMatch(/^a +checked@1\.1\.0 is up to date\n/);
     publish("checked", "1.2.0");
     expect(states(await run("update"))).toEqual(["updated"]);
+    const file = join(cwd, "portolan.yaml");
+    writeFileSync(file, readFileSync(file, "utf8").replace("checked@^1.0.0", "checked@1.1.0"));
+    const kept = await run("update", "a", "--text");
+    expect(kept).toMatchObject({
+      ...{ code: 0, out: expect.stringContaining("checked@1.1.0 was installed") as string },
+      err: "portolan.yaml:1 names exactly checked@1.1.0, so that portolan update keeps the version of a. To see whether there is a newer one: portolan update --check a\n",
+    });
+    expect((await run("update", "a", "--dry-run", "--text")).out).toBe(
+      "a is up to date.\n  1.2.0 is also published, but portolan.yaml:1 names exactly checked@1.1.0. To use it, write checked@1.2.0 there.\n",
+    );
     const failed = await offline("update", "--check");
     expect(failed.code).toBe(3);
     expect(JSON.parse(failed.out)).toMatchObject({

@@ -42,6 +42,31 @@ test("add with a command that does not follow -- proposes the line to type", asy
   );
 });
 
+test("add writes a server whose program this computer does not have, and warns with a similar name", async () => {
+  const [top, cwd] = [temporaryFolder(), temporaryFolder()];
+  writeFileSync(join(top, "some-program"), "#!/bin/sh\n", { mode: 0o755 });
+  const env = { PATH: `${top}:${process.env["PATH"]}` };
+  const add = (...words: string[]) => portolan(["add", ...words], { cwd, env });
+  const typo = await add("typo", "--text", "--", "some-progam", "server.js");
+  expect(typo).toMatchObject({
+    code: 0,
+    out: expect.stringContaining("Created portolan.yaml with the server typo.") as string,
+  });
+  expect(typo.err).toContain(
+    'warning The server typo could not start on this computer: cannot start "some-progam": no such program. Did you mean "some-program"? If not, install the program, or give its full path.',
+  );
+  expect(JSON.parse((await add("path", "--", "./none.sh")).out)).toMatchObject({
+    written: true,
+    diagnostics: [
+      { code: "SERVER_START_FAILED", hint: expect.stringMatching(/^Check the spelling/) as string },
+    ],
+  });
+  expect((await add("dry", "--dry-run", "--text", "--", "some-progam")).err).toContain(
+    'Did you mean "some-program"?',
+  );
+  expect((await add("good", "--text", "--", "some-program")).err).toBe("");
+});
+
 test("call prefers a tool of the workspace to a program on the PATH with the same name", async () => {
   const [top, cwd] = [temporaryFolder(), temporaryFolder()];
   const { command, args } = stdioCommand("--era=modern");

@@ -440,6 +440,51 @@ test("validate warns of missing TLS files of the gateway", async () => {
   expect(diagnostics[0]?.hint).toContain("gateway.tls.key");
 });
 
+test("validate warns of references without which the gateway does not start, and not of a server's", async () => {
+  const place = setUp({
+    servers: { one: fixture({ TOKEN: "${NO_TOKEN}" }) },
+    gateway: {
+      port: 0,
+      callers: [
+        { name: "ci", token: "${CI_TOKEN}" },
+        { name: "other", token: "${env:HERE_TOKEN}" },
+      ],
+      oauth: { issuer: "https://id.example.com", client_id: "a", client_secret: "${file:secret}" },
+    },
+    telemetry: { headers: { authorization: "Bearer ${OTLP_TOKEN}" } },
+  });
+  const check = async (): Promise<{
+    code: number | null;
+    diagnostics: { code: string; message: string }[];
+  }> => {
+    const { code, out } = await place.run("validate");
+    return { code, ...(JSON.parse(out) as { diagnostics: { code: string; message: string }[] }) };
+  };
+  const { code, diagnostics } = await check();
+  expect(code).toBe(0);
+  expect(diagnostics).toMatchObject([
+    {
+      ...{ code: "SECRET_MISSING", severity: "warning" },
+      message: expect.stringMatching(
+        /CI_TOKEN \(for the token of gateway caller ci\).*HERE_TOKEN.*client_secret of gateway\.oauth.*portolan serve cannot start/,
+      ) as string,
+      hint: expect.stringContaining("portolan secrets set CI_TOKEN") as string,
+    },
+    { code: "SECRET_MISSING", message: expect.stringContaining("OTLP_TOKEN") as string },
+  ]);
+  expect((await place.run("serve")).err).toContain("CI_TOKEN");
+  place.env["HERE_TOKEN"] = `${TOKEN}-2`;
+  place.env["OTLP_TOKEN"] = "t";
+  writeFileSync(join(place.cwd, "secret"), "s3cret");
+  withPassphrase(place);
+  expect((await place.pipe(TOKEN, "secrets", "set", "CI_TOKEN", "--to", "vault")).code).toBe(0);
+  expect((await check()).diagnostics).toEqual([]);
+  // Nobody is asked for the passphrase of a locked vault, which may have the value.
+  delete place.env["PORTOLAN_VAULT_PASSPHRASE_FILE"];
+  await place.run("secrets", "lock");
+  expect(await check()).toMatchObject({ code: 0, diagnostics: [] });
+});
+
 test("add names the next step for a secret that the server refers to", async () => {
   const { run } = setUp({ servers: {} });
   const header = "Authorization: Bearer ${REMOTE_TOKEN}";

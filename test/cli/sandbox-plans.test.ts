@@ -1,10 +1,14 @@
 // Launch plans match the real start: limits that are really set, and the sandboxes of commands that Portolan runs itself.
 
-import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
+import type { ServerHealth } from "../../src/hub/index.ts";
 import { portolan, temporaryFolder } from "../helpers/cli.ts";
 import { needs } from "../helpers/needs.ts";
+
+const DOCS_SERVER = fileURLToPath(new URL("../fixtures/docs-server.mjs", import.meta.url));
 
 interface Plan {
   readonly sandbox: {
@@ -46,6 +50,34 @@ it("validate reports the paths that a sandbox would hide, without starting a ser
     },
   ]);
 });
+
+it(
+  "add and validate note that a script shows the whole folder of the workspace, and why says so",
+  needs("bubblewrap"),
+  async () => {
+    const { cwd, run } = setUp({ ".env": "A=1\n" });
+    const place = realpathSync(cwd);
+    mkdirSync(join(cwd, "own"));
+    for (const name of ["ops.mjs", "own/ops.mjs"]) copyFileSync(DOCS_SERVER, join(cwd, name));
+    const fact = "can read the folder of the workspace, because its program is in";
+    const added = await run(["add", "ops", "--text", "--", "node", "ops.mjs"]);
+    expect(added).toMatchObject({
+      ...{ code: 0, err: expect.stringContaining(`note The server ops ${fact} ${place}.`) as string },
+    });
+    expect((await run(["add", "own", "--text", "--", "node", "own/ops.mjs"])).err).toBe("");
+    expect(JSON.parse((await run(["validate"])).out)).toMatchObject({
+      ...{ valid: true, diagnostics: [{ severity: "info", server: "ops" }] },
+    });
+    // Commands of every day do not repeat the note.
+    expect((await run(["list", "--text"])).err).not.toContain(fact);
+    const { health } = JSON.parse((await run(["why", "ops"])).out) as { health: ServerHealth };
+    expect(health.sandbox).toMatchObject({ ownPaths: [place], hiddenFiles: [join(place, ".env")] });
+    expect((await run(["why", "ops", "--text"])).out).toContain(
+      `may read its own program (${place}, except .env); may write nothing; network: none`,
+    );
+    expect((await run(["why", "own", "--text"])).out).toContain("may read its own program (own); may write");
+  },
+);
 
 describe("limits in why --plan", needs("bubblewrap"), () => {
   const server = (limits: object) => ({ command: process.execPath, args: ["x.js"], sandbox: { limits } });

@@ -35,6 +35,26 @@ test("validate and reload report a key that does not fit; reload says until when
   expect(await run("reload", "--text")).toMatchObject({ code: 2, out: hint });
 });
 
+test("reload warns of a changed gateway.tls with which the next start would fail", async () => {
+  const { cwd, run, serve, json } = setUp(yaml({ good: entry("--era=modern") }));
+  await serve();
+  copyFileSync(join(TLS, "cert.pem"), join(cwd, "cert.pem"));
+  const tls = { cert: "cert.pem", key: "gone.pem" };
+  writeFileSync(join(cwd, "portolan.yaml"), yaml({ good: entry("--era=modern") }, { tls }));
+  const missing = `there is no file ${join(cwd, "gone.pem")}, which gateway.tls.key names`;
+  // A second reload repeats the warning, once.
+  for (const _ of [1, 2])
+    expect(await json("reload")).toMatchObject({
+      ...{ problems: [], restart: ["gateway.tls"] },
+      warnings: [expect.stringContaining(missing) as string],
+    });
+  const { code, out } = await run("reload", "--text");
+  expect(code).toBe(0);
+  expect(out).toMatch(/need a restart of the gateway: gateway\.tls\nwarning there is no file/);
+  copyFileSync(join(TLS, "key.pem"), join(cwd, "gone.pem"));
+  expect(await json("reload")).toMatchObject({ restart: ["gateway.tls"], warnings: [] });
+});
+
 test("a refused certificate of a server is explained, with the variable that trusts it", async () => {
   const { cwd, env } = setUp();
   const [cert, key] = ["cert.pem", "key.pem"].map((name) => readFileSync(join(TLS, name)));

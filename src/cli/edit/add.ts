@@ -85,6 +85,9 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     options.dryRun === true
       ? []
       : await openGrantsOfNew(cli, { file, text: after, aliases: [alias] }, folder);
+  // A gateway that runs has tried to start the server, and reports its error.
+  const isTried = applied?.fields.gateways !== undefined;
+  warnings.push(...(await checkNewProgram(alias, { file, text: after, folder, isTried })));
   const { findLoginCommand, offerLogin } = await import("../login/server-login.ts");
   const login = added && (await findLoginCommand(cli, added));
   if (output.form === "json") {
@@ -110,8 +113,11 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
       );
     applied?.print();
   }
-  for (const { message, hint } of warnings)
-    output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint ?? ""}`.trim());
+  for (const { severity, message, hint } of warnings) {
+    const { yellow, cyan } = output.noteColors;
+    const word = severity === "info" ? cyan("note") : yellow("warning");
+    output.note(`${word} ${message}. ${hint ?? ""}`.trim());
+  }
   // With -w, the user has chosen the workspace.
   const isChosen = cli.options.workspace !== undefined || options.dryRun === true;
   const note = text === undefined && !isChosen ? await addedHereNote(cli.io, path, alias) : undefined;
@@ -308,6 +314,23 @@ function findWideGrants(alias: string, { sandbox }: ServerFields, cli: Cli, isDr
       ? []
       : [{ code: "CONFIG_INVALID", severity: "warning", server: alias, ...wide }];
   });
+}
+
+/** Warns if the new server could not start here, and notes that it can read the whole folder of the workspace. */
+async function checkNewProgram(
+  alias: string,
+  given: { readonly file: string; readonly text: string; readonly folder: string; readonly isTried: boolean },
+): Promise<Diagnostic[]> {
+  const { file, text, folder, isTried } = given;
+  const { parseWorkspace } = await import("../../formats/workspace/index.ts");
+  const { checkProgram, checkProgramFolder } = await import("../../launch/index.ts");
+  const server = parseWorkspace(text, file).servers.find((one) => one.alias === alias);
+  if (server === undefined) return [];
+  const error = isTried ? undefined : await checkProgram(server, folder);
+  if (error === undefined) return checkProgramFolder(server, folder).catch(() => []);
+  const { code, hint } = error;
+  const message = `The server ${alias} could not start on this computer: ${error.message}`;
+  return [{ code, severity: "warning", server: alias, message, hint }];
 }
 
 /** Finds literal secrets, by the same rules as in the config files of other clients. */

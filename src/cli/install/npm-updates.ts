@@ -19,7 +19,16 @@ export interface NpmUpdate {
   readonly to?: string;
   /** A newer version that the range in portolan.yaml excludes. */
   readonly newer?: string;
+  /** The package as portolan.yaml names it, if it names an exact version. */
+  readonly exact?: ExactVersion;
   readonly error?: PortolanError;
+}
+
+/** A package with an exact version, which no update changes. */
+export interface ExactVersion {
+  readonly package: string;
+  /** The line of the server in portolan.yaml. */
+  readonly line: number;
 }
 
 /** The package of npm that a server runs; undefined for every other program. */
@@ -32,6 +41,14 @@ export function npmProgramOf(server: ServerConfig): (ParsedProgram & { readonly 
     // `portolan validate` reports a command that cannot be started.
     return undefined;
   }
+}
+
+/** The package of a server whose config names an exact version, such as `some-server@1.2.0`. */
+export function exactVersionOf(server: ServerConfig): ExactVersion | undefined {
+  const { spec = "" } = npmProgramOf(server) ?? {};
+  return /.@=?v?\d+\.\d+\.\d+(?:[-+][\w.+-]+)?$/.test(spec)
+    ? { package: spec, line: server.origin.line }
+    : undefined;
 }
 
 export function findNpmUpdates(cli: Cli, servers: readonly ServerConfig[]): Promise<readonly NpmUpdate[]> {
@@ -56,7 +73,11 @@ async function findOne({ interrupt: { signal } }: Cli, server: ServerConfig): Pr
     const found = await findNpmUpdate({ ...program, integrity, signal });
     const { installed: from, available: to, latest } = found;
     const isNewer = latest !== undefined && compareVersionTexts(latest, to) > 0;
-    const facts = { server: alias, ...(isNewer ? { newer: latest } : {}) };
+    const exact = isNewer ? exactVersionOf(server) : undefined;
+    const facts = {
+      ...{ server: alias, ...(isNewer ? { newer: latest } : {}) },
+      ...(exact === undefined ? {} : { exact }),
+    };
     if (from === undefined) return { ...facts, state: "absent", to };
     return from === to ? { ...facts, state: "current", from } : { ...facts, state: "available", from, to };
   } catch (thrown) {
@@ -66,13 +87,23 @@ async function findOne({ interrupt: { signal } }: Cli, server: ServerConfig): Pr
 }
 
 export function describeNpmUpdate(update: NpmUpdate): string {
-  const excluded = update.newer === undefined ? "" : `\n  ${describeExcluded(update.newer)}.`;
+  const { newer, exact } = update;
+  const excluded =
+    newer === undefined
+      ? ""
+      : `\n  ${exact === undefined ? describeExcluded(newer) : describeExact(newer, exact)}.`;
   return describeState(update) + excluded;
 }
 
 /** The sentence about a newer version that the range excludes, without its full stop. */
 export function describeExcluded(newer: string): string {
   return `${plainLine(newer, 60)} is also published, but the version range in portolan.yaml excludes it. To use it, change the version in portolan.yaml`;
+}
+
+function describeExact(newer: string, { package: written, line }: ExactVersion): string {
+  const version = plainLine(newer, 60);
+  const next = `${written.slice(0, written.lastIndexOf("@"))}@${version}`;
+  return `${version} is also published, but portolan.yaml:${line} names exactly ${plainLine(written, 200)}. To use it, write ${plainLine(next, 200)} there`;
 }
 
 function describeState({ server, state, from = "", to = "", error }: NpmUpdate): string {

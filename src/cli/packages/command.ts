@@ -73,7 +73,7 @@ export function addPackageCommands({ program, explain, run }: CommandHost): void
       `Differences:
   Before you accept a version, the command shows what changes: permissions, size, declared tools and contracts, settings, source and author. It also shows the provenance and the advisories of the new version. After you accept, the new version starts once in its sandbox. If a tool definition changed, Portolan withholds (does not offer) the tool until you approve the change: at the prompt, with --accept-tools, or with portolan pins approve.`,
       `npm packages:
-  If all named servers (without names: all servers with a package) run npm packages (npm: or npx), the command does the same as portolan install --update: it installs the newest versions in their ranges.`,
+  If all named servers (without names: all servers with a package) run npm packages (npm: or npx), the command does the same as portolan install --update: it installs the newest versions in their ranges. --check and --dry-run report these versions, and install nothing. An exact version in portolan.yaml stays: to move it, write another version there. --check names the newest one.`,
       WORKSPACE,
       exitCodes({
         0: "done, or nothing to do",

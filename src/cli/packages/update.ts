@@ -44,6 +44,7 @@ import { lockedFacts } from "./locked-facts.ts";
 import {
   describeExcluded,
   describeNpmUpdate,
+  exactVersionOf,
   findNpmUpdates,
   npmProgramOf,
   type NpmUpdate,
@@ -90,7 +91,8 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   const settings = await readPackageSettings(cli);
   const { targets, ofNpm } = await findTargets(cli, settings, names);
   const isNpmOnly = targets.length === 0 && ofNpm.length > 0;
-  if (isNpmOnly && raw.check !== true) return updateNpm(cli, ofNpm, raw);
+  const reportsNpm = raw.check === true || raw.dryRun === true;
+  if (isNpmOnly && !reportsNpm) return updateNpm(cli, ofNpm);
   const outcomes: Outcome[] = [];
   for (const target of targets) {
     const what = `Nothing about ${plainLine(target.server.alias, 60)}`;
@@ -101,7 +103,7 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
       throw aboutOne(error, what);
     }
   }
-  const checked = raw.check === true ? await findNpmUpdates(cli, ofNpm) : [];
+  const checked = reportsNpm ? await findNpmUpdates(cli, ofNpm) : [];
   const isUpdated = outcomes.some(({ state }) => state === "updated");
   const applied = isUpdated ? await applyToGateways(cli) : undefined;
   if (output.form === "json")
@@ -109,7 +111,7 @@ export async function update(cli: Cli, names: readonly string[], raw: RawUpdateO
   else if (outcomes.length + checked.length === 0)
     output.print("No server in portolan.yaml comes from a package, so there is nothing to update.");
   else for (const line of [...outcomes.map(describe), ...checked.map(describeNpmUpdate)]) output.print(line);
-  if (ofNpm.length > 0 && raw.check !== true) {
+  if (ofNpm.length > 0 && !reportsNpm) {
     const list = ofNpm.map(({ alias }) => plainLine(alias, 60));
     output.note(
       `The npm packages of these servers were not updated: ${list.join(", ")}. To update them within their version ranges: portolan update ${list.join(" ")}`,
@@ -162,14 +164,19 @@ interface Found {
 }
 
 /** If all servers run packages of npm: the same as `portolan install --update`. */
-async function updateNpm(cli: Cli, servers: readonly ServerConfig[], raw: RawUpdateOptions): Promise<number> {
+async function updateNpm(cli: Cli, servers: readonly ServerConfig[]): Promise<number> {
   const words = servers.map(({ alias }) => alias);
-  if (raw.dryRun === true)
-    throw new PortolanError("USAGE", `--dry-run does not apply to npm packages (${words.join(", ")}).`, {
-      hint: `To see the newer versions: portolan update --check ${words.join(" ")}`,
-    });
   const { installServers } = await import("../install/install.ts");
-  return installServers(cli, { words, server: undefined }, { update: true });
+  const code = await installServers(cli, { words, server: undefined }, { update: true });
+  for (const server of servers) {
+    const exact = exactVersionOf(server);
+    const name = plainLine(server.alias, 60);
+    if (exact !== undefined)
+      cli.output.note(
+        `portolan.yaml:${exact.line} names exactly ${plainLine(exact.package, 200)}, so that portolan update keeps the version of ${name}. To see whether there is a newer one: portolan update --check ${name}`,
+      );
+  }
+  return code;
 }
 
 /** The servers that come from packages. A named one that comes neither from a package nor from npm is an error. */

@@ -1,6 +1,6 @@
 // Hints about services that end with the session, and about machines without a service manager.
 
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -17,8 +17,18 @@ test("the hint names loginctl enable-linger only while lingering is off", () => 
 
 test("the error of a failed service manager names ways without a service manager", async () => {
   const io = { platform: "linux", env: { PATH: process.env["PATH"] } } as unknown as CliIo;
+  const hint = expect.stringMatching(
+    /portolan serve --daemon\..*docs\/guides\/operation\.md#without-systemd/,
+  ) as string;
   await expect(runAll(io, [["sh", "-c", "echo no bus >&2; exit 1"]])).rejects.toMatchObject({
-    message: expect.stringContaining("no bus"),
-    hint: expect.stringMatching(/portolan serve --daemon, or write a system unit/),
+    message: expect.stringContaining("no bus") as string,
+    hint,
   });
+  // In a container, there is often no such program.
+  await expect(runAll(io, [["no-such-systemctl", "--user"]])).rejects.toMatchObject({
+    message: 'no-such-systemctl --user failed: cannot start "no-such-systemctl": no such program',
+    hint,
+  });
+  const section = readFileSync(new URL("../../../docs/guides/operation.md", import.meta.url), "utf8");
+  expect(section).toContain("\n## Without systemd\n");
 });

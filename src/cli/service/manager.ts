@@ -3,7 +3,7 @@
 import { existsSync } from "node:fs";
 import { userInfo } from "node:os";
 import { join } from "node:path";
-import { PortolanError } from "../../errors/index.ts";
+import { PortolanError, toPortolanError } from "../../errors/index.ts";
 import { findProgram, runProgram, type RunResult } from "../../process/index.ts";
 import type { CliIo } from "../context.ts";
 import { computerOf } from "../workspace/folder.ts";
@@ -95,11 +95,22 @@ export async function runManager(io: CliIo, [command = "", ...args]: readonly st
 /** Runs commands in order. Throws with the output of the first that fails. */
 export async function runAll(io: CliIo, commands: readonly (readonly string[])[]): Promise<void> {
   for (const words of commands) {
-    const { code, stderr, stdout } = await runManager(io, words);
+    const { code, stderr, stdout } = await runManager(io, words).catch((thrown: unknown) => {
+      // A container often has no systemctl at all.
+      throw failed(io, words, toPortolanError(thrown).message);
+    });
     if (code === 0) continue;
     const why = (stderr.trim() || stdout.trim() || `exit code ${code}`).split("\n").slice(0, 5).join(" ");
-    throw new PortolanError("SERVER_START_FAILED", `${words.join(" ")} failed: ${why}`, {
-      hint: `A service needs the service manager of your session. Without one: portolan serve --daemon${io.platform === "linux" ? ", or write a system unit, as docs/guides/operation.md in Portolan's repository shows" : ""}`,
-    });
+    throw failed(io, words, why);
   }
+}
+
+function failed(io: CliIo, words: readonly string[], why: string): PortolanError {
+  const others =
+    io.platform === "linux"
+      ? " On a machine without systemd, and in a container, use one of the ways in docs/guides/operation.md#without-systemd of Portolan's repository."
+      : "";
+  return new PortolanError("SERVER_START_FAILED", `${words.join(" ")} failed: ${why}`, {
+    hint: `A service needs the service manager of your session. Without one, start the gateway in the background, where nothing restarts it after a crash: portolan serve --daemon.${others}`,
+  });
 }

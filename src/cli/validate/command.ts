@@ -23,7 +23,7 @@ export function addValidateCommand({ program, explain, run }: CommandHost): void
       `portolan validate --json | jq '.diagnostics[] | "\\(.file):\\(.line) \\(.message)"'`,
     ],
     sections: [
-      "The command reads only config files. To check that the secrets of servers and callers have values: portolan secrets check",
+      "The command starts no server. It warns of what the gateway needs for its start and does not have on this computer: the files of gateway.tls, and the values of references in tokens of callers, in oauth.client_secret and in telemetry.headers. It does not check the secrets of servers: portolan secrets check",
       WORKSPACE,
       exitCodes({
         0: "no config file has errors",

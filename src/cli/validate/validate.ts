@@ -2,13 +2,12 @@
 
 import { parseMcpfile } from "../../formats/mcpfile/index.ts";
 import { describeRights, type GatewaySettings } from "../../model/index.ts";
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type CatalogFile, validateFiles, type Validation } from "../../catalog/index.ts";
-import { type Diagnostic, toPortolanError } from "../../errors/index.ts";
+import type { Diagnostic } from "../../errors/index.ts";
 import { parseDriver, parseSecrets, parseSkill, parseTool } from "../../formats/driver/index.ts";
 import { parsePackage } from "../../formats/package/index.ts";
-import type { Cli } from "../context.ts";
+import type { Cli, CliIo } from "../context.ts";
 import { describeDiagnostic, readTexts } from "../output/diagnostic.ts";
 import { count } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
@@ -27,7 +26,7 @@ export async function validate(cli: Cli, paths: readonly string[]): Promise<numb
     packagedDrivers: async (...args) =>
       (await import("../../packages/index.ts")).findPackagedDrivers(...args),
   });
-  const more = [...(await bindingProblems(checked)), ...(await startProblems(checked))];
+  const more = [...(await bindingProblems(checked)), ...(await startProblems(checked, io))];
   const wrong = new Set(more.flatMap(({ severity, file }) => (severity === "error" ? [file] : [])));
   const valid = checked.valid && wrong.size === 0;
   const files = checked.files.map((one) => ({ ...one, valid: one.valid && !wrong.has(one.file) }));
@@ -67,10 +66,10 @@ async function bindingProblems({ bind }: Validation): Promise<readonly Diagnosti
 }
 
 /** Diagnostics that a start would report, as far as the files show them. Starts no server. */
-async function startProblems({ workspaces }: Validation): Promise<readonly Diagnostic[]> {
+async function startProblems({ workspaces }: Validation, io: CliIo): Promise<readonly Diagnostic[]> {
   const all = workspaces.filter(({ servers, settings }) => servers.length > 0 || settings !== undefined);
   if (all.length === 0) return [];
-  const { checkHiddenPaths } = await import("../../launch/index.ts");
+  const { checkHiddenPaths, checkProgramFolder } = await import("../../launch/index.ts");
   const { checkStart, checkWorkspaceFiles } = await import("../../sandbox/index.ts");
   const found = await Promise.all(
     all.map(async ({ folder, servers, settings = {} }) => {
@@ -79,36 +78,26 @@ async function startProblems({ workspaces }: Validation): Promise<readonly Diagn
       const tokens = gateway?.callers?.flatMap(({ token }) => token ?? []) ?? [];
       return Promise.all([
         checkWorkspaceFiles({ folder, envFile, tokens }, writers),
-        tlsProblems(gateway?.tls),
+        gateway === undefined ? [] : gatewayProblems(gateway, { folder, envFile, io }),
         ...servers.map((server) => checkStart(server, writers)),
         ...servers.map((server) => checkHiddenPaths(server, folder)),
+        ...servers.map((server) => checkProgramFolder(server, folder)),
       ]);
     }),
   );
   return found.flat(2);
 }
 
-/** Warnings, because the computer of the gateway can have other files. */
-async function tlsProblems(tls: GatewaySettings["tls"]): Promise<Diagnostic[]> {
-  if (tls === undefined) return [];
-  const missing = await Promise.all(
-    (["cert", "key"] as const).map(async (name): Promise<Diagnostic[]> => {
-      const path = tls[name];
-      if ((await stat(path).catch(() => undefined))?.isFile() === true) return [];
-      const message = `there is no file ${path}, which gateway.tls.${name} names: portolan serve cannot start without it on this computer`;
-      const hint = `Create the file, or correct gateway.tls.${name} in portolan.yaml.`;
-      return [{ code: "FILE_FAILED", severity: "warning", message, hint }];
-    }),
-  );
-  if (missing.flat().length > 0) return missing.flat();
-  const { readPems } = await import("../../gateway/index.ts");
-  return readPems(tls).then(
-    () => [],
-    (thrown: unknown) => {
-      const { code, message, hint } = toPortolanError(thrown);
-      return [{ code, severity: "warning", message, hint }];
-    },
-  );
+/** Warnings, because the computer of the gateway can have other files and secrets. */
+async function gatewayProblems(
+  gateway: GatewaySettings,
+  { folder, envFile, io }: { readonly folder: string; readonly envFile?: string; readonly io: CliIo },
+): Promise<Diagnostic[]> {
+  const { checkReferences, checkTls } = await import("../../gateway/index.ts");
+  const { createSecretStore } = await import("../../secrets/index.ts");
+  const store = createSecretStore({ env: io.env, envFile, report: () => {} });
+  const found = await Promise.all([checkTls(gateway.tls), checkReferences(gateway, { store, folder })]);
+  return found.flat();
 }
 
 /** `manifest, 2 servers`, `driver filesystem-mcp@1.0.0, for fs-read` */

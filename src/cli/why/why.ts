@@ -190,18 +190,25 @@ function findDriver(drivers: readonly ConfiguredDriver[], name: string): Driver 
   return found?.driver;
 }
 
-/** The paths and hosts that the config of a server grants. */
-function grantsLine({ config }: Source, alias: string, io: CliIo): string {
-  const own = config.servers.find((server) => server.alias === alias);
-  if (own?.endpoint.transport !== "stdio") return "";
-  const { fs, network = [] } = own.launch?.sandbox ?? {};
+/** The paths and hosts that the sandbox of a server shows: those of its own program, and those that its config grants. */
+function grantsLine({ config }: Source, { alias, sandbox }: ServerHealth, io: CliIo): string {
+  const server = config.servers.find((server) => server.alias === alias);
+  if (server?.endpoint.transport !== "stdio") return "";
+  const { fs, network = [] } = server.launch?.sandbox ?? {};
   const { folder = io.cwd } = config;
   const { home } = computerOf(io, folder);
   const label = pathLabeller(io);
   const list = (paths: readonly string[] = []): string =>
-    paths.map((path) => label(absolutePath(path, folder, home))).join(", ") || "nothing";
-  const [read, write] = [list(fs?.read), list(fs?.write)];
-  return plainLine(`may read ${read}; may write ${write}; network: ${network.join(", ") || "none"}`, 1_000);
+    paths.map((path) => label(absolutePath(path, folder, home))).join(", ");
+  // Empty for a program of the system, and if grants contain its folder.
+  const { ownPaths = [], hiddenFiles } = sandbox ?? {};
+  const hidden = hiddenFiles === undefined ? "" : `, except ${list(hiddenFiles)}`;
+  const own = ownPaths.length === 0 ? "" : ` (${list(ownPaths)}${hidden})`;
+  const read = [`its own program${own}`, ...(fs?.read ?? []).map((path) => list([path]))].join(", ");
+  return plainLine(
+    `may read ${read}; may write ${list(fs?.write) || "nothing"}; network: ${network.join(", ") || "none"}`,
+    2_000,
+  );
 }
 
 function describe(
@@ -237,7 +244,7 @@ function describe(
   );
   if (sandbox !== undefined) add("sandbox", sandboxLabel(sandbox), sandboxPaint(sandbox.mode, colors));
   else add("sandbox", rightsIn(source)(server) ?? "");
-  if (sandbox !== undefined && sandbox.mode !== "off") add("grants", grantsLine(source, server, io));
+  if (sandbox !== undefined && sandbox.mode !== "off") add("access", grantsLine(source, health, io));
   add("config", `${label(origin.file)}:${origin.line}:${origin.column} (${origin.format})`);
   add("protocol", era === undefined || own ? "" : `${plainLine(revision ?? "", 40)} (${era})`);
   add("tools", era === undefined && tools === 0 ? "" : String(tools));

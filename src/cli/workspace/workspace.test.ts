@@ -347,7 +347,7 @@ test("events says that it starts the servers, and prints nothing into an open pr
 });
 
 describe("output of workspace commands", () => {
-  test("why shows the grants of the sandbox", async () => {
+  test("why shows the paths of the program, and the grants of the sandbox", async () => {
     const endpoint = { transport: "stdio", command: "x" } as const;
     const sandbox = { fs: { read: ["/home/me/a"], write: ["/data/b"] }, network: ["api.test"] };
     const health = { a: { sandbox: { mode: "enforce", backend: "bubblewrap", missing: [] } as never } };
@@ -355,11 +355,19 @@ describe("output of workspace commands", () => {
       ...{ servers: [declare("a", { endpoint, launch: { sandbox } })], health },
     });
     expect(granted.out.replaceAll(/\s+/g, " ")).toContain(
-      "may read ~/a; may write /data/b; network: api.test",
+      "may read its own program, ~/a; may write /data/b; network: api.test",
     );
     const nothing = await portolan(["why", "a", "--text"], { servers: [declare("a", { endpoint })], health });
     expect(nothing.out.replaceAll(/\s+/g, " ")).toContain(
-      "may read nothing; may write nothing; network: none",
+      "may read its own program; may write nothing; network: none",
+    );
+    const own = { ownPaths: ["/home/me/w"], hiddenFiles: ["/home/me/w/.env"] };
+    const shown = await portolan(["why", "a", "--text"], {
+      servers: [declare("a", { endpoint })],
+      health: { a: { sandbox: { mode: "enforce", backend: "bubblewrap", ...own } as never } },
+    });
+    expect(shown.out.replaceAll(/\s+/g, " ")).toContain(
+      "may read its own program (~/w, except ~/w/.env); may write nothing; network: none",
     );
   });
 

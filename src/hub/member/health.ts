@@ -3,6 +3,7 @@
 import type { Contracts } from "../../contracts/index.ts";
 import { ERROR_CODES, type ErrorCode, type PortolanError, SLOW_SERVER_HINT } from "../../errors/index.ts";
 import { definedOnly, filled } from "../../formats/manifest/index.ts";
+import type { LaunchPlan } from "../../launch/index.ts";
 import type { Era, Origin, SandboxBackendName, SandboxMode } from "../../model/index.ts";
 import { type PinHealth, pinHealth } from "../pins/pin-report.ts";
 import type { Member, ServerState } from "./member.ts";
@@ -37,7 +38,15 @@ export interface ServerHealth {
   readonly dedicatedProcesses?: number;
   /** The sandbox of its program; absent before its first start. */
   readonly sandbox?:
-    | { readonly mode: SandboxMode; readonly backend: SandboxBackendName; readonly by: string }
+    | {
+        readonly mode: SandboxMode;
+        readonly backend: SandboxBackendName;
+        readonly by: string;
+        /** Paths of the server's own program and working folder, which it can read without a grant. Absent without a sandbox. */
+        readonly ownPaths?: readonly string[];
+        /** Files in these folders that the sandbox hides, because they may contain secrets; absent if there are none. */
+        readonly hiddenFiles?: readonly string[];
+      }
     | undefined;
   /** The program that was started last: a path of this machine, a package with version and hash, or an image. */
   readonly program?: string;
@@ -96,9 +105,8 @@ export function healthOf(member: Member): ServerHealth {
     latencyMs: latencyMs === undefined ? undefined : Math.round(latencyMs * 10) / 10,
     restarts,
     sandbox: plan && {
-      mode: plan.sandbox.mode,
-      backend: plan.sandbox.backend,
-      by: plan.sandbox.by,
+      ...{ mode: plan.sandbox.mode, backend: plan.sandbox.backend, by: plan.sandbox.by },
+      ...ownPathsOf(plan),
     },
     program: plan?.source,
     dedicatedProcesses: dedicatedCount === 0 ? undefined : dedicatedCount,
@@ -120,6 +128,20 @@ export function healthOf(member: Member): ServerHealth {
     installing: installing && { what: installing.what, since: installing.since.toISOString() },
     stderr: stderr || (failing ? lastError?.stderr : undefined) || undefined,
   });
+}
+
+/** Why the policy shows or hides a path without a grant. Files and folders of the system are not among them. */
+const OWN_REASONS: ReadonlySet<string> = new Set(["own", "workspace", "cwd"]);
+const HIDDEN_REASONS: ReadonlySet<string> = new Set(["env file", "secret file"]);
+
+function ownPathsOf({
+  sandbox: { backend, policy },
+}: LaunchPlan): Pick<NonNullable<ServerHealth["sandbox"]>, "ownPaths" | "hiddenFiles"> {
+  // An image has its program in itself.
+  if (backend === "none" || backend === "docker") return {};
+  const paths = (reasons: ReadonlySet<string>): string[] =>
+    policy.mounts.filter(({ reason }) => reasons.has(reason)).map(({ path }) => path);
+  return { ownPaths: paths(OWN_REASONS), hiddenFiles: filled(paths(HIDDEN_REASONS)) };
 }
 
 /** Their usual hint is about the call that was running. */
