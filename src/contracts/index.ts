@@ -24,9 +24,11 @@ export { checkContractCall, checkRegistered } from "./check-input.ts";
 export { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 export {
   defineDriver,
+  defineDriverHooks,
   defineSecret,
   defineTool,
   type DriverHandle,
+  type DriverHooksHandle,
   type SecretHandle,
   type ToolHandle,
 } from "./define/define.ts";

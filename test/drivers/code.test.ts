@@ -80,13 +80,10 @@ describe.each([
       );
       here.write(
         ".drivers/a-mcp/driver.ts",
-        `import { defineDriver, type ParseToolResultArgs } from "portolan/drivers";
+        `import { defineDriverHooks, type ParseToolResultArgs } from "portolan/drivers";
 import { shout, type Who } from "./words.mts";
 
-export default defineDriver({
-  kind: "mcp", id: "a-mcp", name: "a-mcp", description: "Who.", transport: "stdio",
-  server: { kind: "binary", path: "x" },
-  implements: [{ tool: "t1", metadata: { mcp: { toolName: "whoami" } } }],
+export default defineDriverHooks({
   parseToolResult: (_: ParseToolResultArgs) => ({ ok: true as const, value: { key: shout("typed") } satisfies Who, ms: 0 }),
 });`,
       );

@@ -71,12 +71,12 @@ export class DriverReader {
 }
 
 /** Returns the existing files `<folder>/<any>/<name>`, sorted. */
-export async function below(folder: string, name: string): Promise<string[]> {
+export async function below(folder: string, ...names: string[]): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const folders = entries
     .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
     .slice(0, MAX_FOLDERS);
-  const files = folders.map((entry) => join(folder, entry.name, name)).toSorted();
+  const files = folders.flatMap((entry) => names.map((name) => join(folder, entry.name, name))).toSorted();
   const there = await Promise.all(files.map(isFile));
   return files.filter((_, index) => there[index]);
 }

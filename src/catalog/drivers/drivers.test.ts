@@ -54,6 +54,14 @@ async function load(
   return { ...endpoint, problems: diagnostics.map(({ message }) => message) };
 }
 
+test.each<Record<string, string>>([{}, { ".drivers/b-mcp/DRIVER.md": driver("b-mcp", "x") }])(
+  "code without a DRIVER.md is a warning, beside the drivers %j",
+  async (others) => {
+    const { problems } = await load({ ...others, ".drivers/a-mcp/driver.ts": "" });
+    expect(problems).toContain("Portolan does not use driver.ts, because there is no DRIVER.md beside it");
+  },
+);
+
 test("finds drivers with their code and contracts, and the secrets of the workspace", async () => {
   const found = await load({
     ".drivers/a-mcp/DRIVER.md": driver("a-mcp", "./tools/it/TOOL.md"),

@@ -49,7 +49,8 @@ export async function findDrivers(
   const files = [...own, ...brought.servers.keys()];
   const reader = new DriverReader(memory, (file) => brought.read(file) ?? read(file));
   const folders = [".drivers", ".tools", "tools", ".secrets"].map((name) => join(top, name));
-  if (files.length === 0) return { files: [], beside: [], missing: [], folders, diagnostics: [] };
+  const alone = only === undefined ? await codeAlone(join(top, ".drivers"), own) : [];
+  if (files.length === 0) return { files: [], beside: [], missing: [], folders, diagnostics: alone };
   const found = await Promise.all(files.map((file) => readDriver(file, reader)));
   const declared = found.flatMap((one) => one?.declared ?? []).map((one) => brought.complete(one));
   const drivers = await Promise.all(declared.map((one) => withSkills(one, top, reader)));
@@ -80,10 +81,26 @@ export async function findDrivers(
     folders: [...folders, ...(only === undefined ? [] : [dirname(only)])],
     diagnostics: [
       ...reader.diagnostics.toSorted(byFile),
+      ...alone,
       ...twice.diagnostics,
       ...kept.flatMap((one) => unagreed(one, policy)),
     ],
   };
+}
+
+/** Code of drivers without a DRIVER.md, which is in no driver. */
+async function codeAlone(folder: string, drivers: readonly string[]): Promise<Diagnostic[]> {
+  const folders = new Set(drivers.map((file) => dirname(file)));
+  const found = await below(folder, ...ENTRIES);
+  return found
+    .filter((file) => !folders.has(dirname(file)))
+    .map((file) => ({
+      code: "FILE_INVALID",
+      severity: "warning",
+      file,
+      message: `Portolan does not use ${basename(file)}, because there is no DRIVER.md beside it`,
+      hint: "Write a DRIVER.md into this folder: portolan author <server> writes one. A program can also add a driver with contracts.register().",
+    }));
 }
 
 function byFile(

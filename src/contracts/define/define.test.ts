@@ -6,8 +6,9 @@ import { serve, text } from "../../../test/helpers/contracts.ts";
 import { parseDriver } from "../../formats/driver/index.ts";
 import type { Driver } from "../../model/index.ts";
 import { openContracts } from "../contracts-upstream.ts";
-import { defineDriver, defineSecret, defineTool } from "./define.ts";
+import { defineDriver, defineDriverHooks, defineSecret, defineTool } from "./define.ts";
 import type { McpDriverDefinition } from "./definitions.ts";
+import type { DriverHooks } from "../driver/bound-tool.ts";
 import { mergeEntry } from "./merge-entry.ts";
 
 const definition: McpDriverDefinition = {
@@ -206,6 +207,25 @@ describe("a driver file and its entry module", () => {
       },
     });
     expect(warnings.map(({ path }) => path)).toEqual(["/description"]);
+  });
+
+  test("a module with functions only leaves all fields to the file", () => {
+    const parseToolResult = () => ({ ok: true as const, value: 1, ms: 0 });
+    const { driver, hooks, warnings } = mergeEntry(declared(), defineDriverHooks({ parseToolResult }));
+    expect(driver).toEqual(declared().driver);
+    expect(hooks).toEqual({ parseToolResult });
+    expect(warnings).toEqual([]);
+  });
+
+  test.each([
+    [
+      { timeoutOverrideMs: 5 },
+      'unknown function "timeoutOverrideMs" (Write timeout_override_ms into the DRIVER.md.)',
+    ],
+    [{ parseToolResults: () => {} }, 'unknown function "parseToolResults" (Did you mean "parseToolResult"?)'],
+    [{ login: true }, "login must be a function, but is a boolean"],
+  ])("defineDriverHooks(%j) is refused", (hooks, problem) => {
+    expect(() => defineDriverHooks(hooks as DriverHooks)).toThrow(problem);
   });
 
   test("the result of both must be valid", () => {

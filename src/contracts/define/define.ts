@@ -46,6 +46,12 @@ export interface DriverHandle {
   readonly text?: string;
 }
 
+/** The functions that `defineDriverHooks()` got. */
+export interface DriverHooksHandle {
+  readonly kind: "hooks";
+  readonly hooks: DriverHooks;
+}
+
 /** A secret that `defineSecret()` made. */
 export interface SecretHandle {
   readonly kind: "secret";
@@ -83,6 +89,36 @@ export function defineDriver(definition: McpDriverDefinition): DriverHandle {
     ...(definition.version === undefined ? [] : ["version"]),
   ];
   return { kind: "driver", id: driver.id, driver, hooks, given, text };
+}
+
+/**
+ * Defines the functions of a driver whose fields are in the `DRIVER.md` beside the module. Throws one error with all diagnostics.
+ *
+ * @example
+ * ```ts
+ * import { defineDriverHooks } from "portolan/drivers";
+ *
+ * export default defineDriverHooks({
+ *   parseToolResult: ({ result }) => ({ ok: true, value: result.structuredContent, ms: 0 }),
+ * });
+ * ```
+ */
+export function defineDriverHooks(hooks: DriverHooks): DriverHooksHandle {
+  const given = Object.entries(hooks).filter(([, value]) => value !== undefined);
+  const isHook = ([name]: [string, unknown]): boolean => (HOOKS as readonly string[]).includes(name);
+  const own: DriverHooks = Object.fromEntries(given.filter(isHook));
+  const others = given.filter((one) => !isHook(one)).map(([name]) => name);
+  const diagnostics = [...others.map(notAHook), ...typeErrors({}, own)];
+  if (diagnostics.length > 0) throw invalid("code of the driver", diagnostics);
+  return { kind: "hooks", hooks: own };
+}
+
+function notAHook(name: string): Diagnostic {
+  const hint = Object.hasOwn(DRIVER_FIELDS, name)
+    ? `Write ${DRIVER_FIELDS[name]?.key} into the DRIVER.md.`
+    : (didYouMean(name, HOOKS) ?? `The functions are ${HOOKS.join(", ")}.`);
+  const message = `unknown function ${JSON.stringify(name)}`;
+  return { code: "FILE_INVALID", severity: "error", message, hint };
 }
 
 /** Checks the types at run time, because code beside a driver may be written without types. */

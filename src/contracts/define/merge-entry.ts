@@ -3,7 +3,7 @@
 import type { Diagnostic } from "../../errors/index.ts";
 import { parseDriver, readFrontmatter } from "../../formats/driver/index.ts";
 import type { ConfiguredDriver, Driver, DriverSource } from "../../model/index.ts";
-import { type DriverHandle, invalid } from "./define.ts";
+import { type DriverHandle, type DriverHooksHandle, invalid } from "./define.ts";
 import { DRIVER_FIELDS } from "./file-format.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
 
@@ -17,8 +17,11 @@ export interface MergedEntry {
 /** Throws when the merged driver is not valid. */
 export function mergeEntry(
   { driver: declared, source }: Pick<ConfiguredDriver, "driver" | "source">,
-  { hooks, given, text: code }: DriverHandle,
+  entry: DriverHandle | DriverHooksHandle,
 ): MergedEntry {
+  const { hooks } = entry;
+  if (entry.kind === "hooks") return { driver: declared, hooks, warnings: [] };
+  const { given, text: code } = entry;
   if (source === undefined || code === undefined) return { driver: declared, hooks, warnings: [] };
   const { file } = declared.origin;
   const { driver, diagnostics } = parseDriver(source.text, file, { serverJson: source.serverJson, code });
@@ -47,7 +50,7 @@ function differs({ id, origin }: Driver, field: string, key: string): Diagnostic
     file: origin.file,
     path: `/${key}`,
     message: `${id}: ${field} of the entry module differs from ${key} in the DRIVER.md; Portolan uses the DRIVER.md`,
-    hint: `Set ${key} in one of the two places only.`,
+    hint: "Export defineDriverHooks({ … }) with the functions only, so that the fields are in the DRIVER.md only.",
   };
 }
 

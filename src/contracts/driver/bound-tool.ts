@@ -2,6 +2,7 @@
 
 import type {
   Binding,
+  CallToolResult,
   Contract,
   CostOverride,
   Driver,
@@ -46,7 +47,7 @@ export interface ParseToolResultArgs extends DriverContext {
   readonly tool: string;
   readonly toolName: string;
   /** As the server answered. */
-  readonly result: JsonObject;
+  readonly result: CallToolResult;
 }
 
 /** The argument of the hook `login`. */

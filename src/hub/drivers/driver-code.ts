@@ -3,7 +3,12 @@
 import { existsSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
-import { type DriverEntry, type DriverHandle, mergeEntry } from "../../contracts/index.ts";
+import {
+  type DriverEntry,
+  type DriverHandle,
+  type DriverHooksHandle,
+  mergeEntry,
+} from "../../contracts/index.ts";
 import { PortolanError } from "../../errors/index.ts";
 import type { ConfiguredDriver } from "../../model/index.ts";
 import { within } from "../../upstream/index.ts";
@@ -62,15 +67,15 @@ function findHooks(): string {
   });
 }
 
-async function load(entry: string, server: string, ms: number): Promise<DriverHandle> {
+async function load(entry: string, server: string, ms: number): Promise<DriverHandle | DriverHooksHandle> {
   const module = await within(importEntry(entry), {
     server,
     what: "loading its code",
     ms,
     signal: undefined,
   });
-  const handle = module.default as DriverHandle | undefined;
-  if (handle?.kind !== "driver")
-    throw new PortolanError("FILE_INVALID", "its default export is not the result of defineDriver()");
+  const handle = module.default as DriverHandle | DriverHooksHandle | undefined;
+  if (handle?.kind !== "driver" && handle?.kind !== "hooks")
+    throw new PortolanError("FILE_INVALID", "its default export is not the result of defineDriverHooks()");
   return handle;
 }

@@ -422,7 +422,7 @@ describe("drivers in other commands", () => {
     });
     expect(existsSync(join(cwd, "ran"))).toBe(false);
     const allowed = await run("status", "--driver-code", "--text");
-    expect(allowed.out).toContain("its default export is not the result of defineDriver()");
+    expect(allowed.out).toContain("its default export is not the result of defineDriverHooks()");
   });
 
   it("fits narrow terminals", needs("a terminal"), async () => {
