@@ -164,14 +164,9 @@ function adviceOn(
     ];
   if (healthy) return [`No action needed: the server works. To see its tools: portolan list ${alias}`];
   const advice: string[] = [];
-  const byHand =
-    error?.hint === ERROR_CODES.SERVER_START_FAILED.hint && config.endpoint.transport === "stdio";
-  if (byHand && config.endpoint.transport === "stdio" && config.endpoint.kind === "package")
+  const isPackage = config.endpoint.transport === "stdio" && config.endpoint.kind === "package";
+  if (isPackage && error?.hint === ERROR_CODES.SERVER_START_FAILED.hint)
     advice.push(`See how the server is started: portolan why --plan ${alias}`);
-  else if (byHand)
-    advice.push(
-      `Start the command of the server alone, in a sandbox, to see why it does not start: portolan list -- ${endpointLabel(config.endpoint)}`,
-    );
   else if (error !== undefined && error.hint !== "") advice.push(error.hint);
   if (state === "starting")
     advice.push(`The server is not ready yet. To wait longer: portolan why ${alias} --wait 5m`);

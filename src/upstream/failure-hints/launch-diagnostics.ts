@@ -45,7 +45,8 @@ import {
   reportsOwnFolders,
   reportsRefusedWrite,
 } from "./failed-access.ts";
-import { fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
+import { hiddenModuleHint, missingModule } from "./hidden-modules.ts";
+import { comparisonHint, fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
 import { missingFileHint } from "./missing-files.ts";
 import { missingVariablesHint } from "./missing-variables.ts";
 import { type Denial, forCaller, withDenials, withText } from "./result-denials.ts";
@@ -185,11 +186,13 @@ export function createLaunchDiagnostics(
         (fetcher === undefined || denied === undefined ? fetcher : `${fetcher} ${denied}`) ??
         nativeHint(plan, error) ??
         typescriptHint(error) ??
+        moduleHint(error) ??
         missingFileHint(plan, error) ??
         missingVariablesHint(error, command, (name) => plan?.env.includes(name) === true) ??
         privateHomeDenials([words], call)[0]?.message ??
         denied ??
-        hiddenHint(path, command);
+        hiddenHint(path, command) ??
+        comparisonHint(plan, error, command);
       return hint === undefined ? error : withHint(error, hint);
     },
     checkResult,
@@ -257,6 +260,14 @@ export function createLaunchDiagnostics(
       return { path: isKnown ? path : written, access, message } satisfies PathDenial;
     });
     return [...new Map(denials.map((denial) => [denial.message, denial])).values()];
+  }
+
+  /** For a module that the server could not import, because the sandbox hides its folder. */
+  function moduleHint(error: PortolanError): string | undefined {
+    const missing = missingModule(plan, error, homedir());
+    if (missing === undefined) return undefined;
+    const [folder] = hiddenIn(missing.folders);
+    return hiddenModuleHint(missing.name, folder && withConfigured(folder), command);
   }
 
   /** Whether a call only reads: its tool says so, or, if the tool says nothing, the texts about the failure; undefined if unknown. */
