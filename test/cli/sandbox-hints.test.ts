@@ -59,3 +59,54 @@ describe("a server that its sandbox keeps from starting", () => {
     await gateway.done;
   });
 });
+
+/** A server whose tool writes a file in the home folder. */
+const COUNTER = `
+const { createInterface } = require("node:readline");
+const { writeFileSync } = require("node:fs");
+const reply = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
+const bump = () => {
+  try {
+    writeFileSync(process.env.HOME + "/data/counter.txt", "1");
+    return { content: [{ type: "text", text: "written" }] };
+  } catch (error) {
+    return { isError: true, content: [{ type: "text", text: String(error) }] };
+  }
+};
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const { id, method } = JSON.parse(line);
+  if (method === "initialize")
+    reply({ id, result: { protocolVersion: "2025-06-18", capabilities: { tools: {} }, serverInfo: { name: "counter", version: "1" } } });
+  else if (method === "tools/list") reply({ id, result: { tools: [{ name: "bump", inputSchema: { type: "object" } }] } });
+  else if (method === "tools/call") reply({ id, result: bump() });
+  else if (id !== undefined) reply({ id, error: { code: -32601, message: "unknown method" } });
+});
+`;
+
+it(
+  "explains a path in the private home of the sandbox, and its grant helps",
+  needs("bubblewrap"),
+  async () => {
+    const { top, cwd, run, serve } = strict({
+      counter: { command: process.execPath, args: ["counter.cjs"] },
+    });
+    writeFileSync(join(cwd, "counter.cjs"), COUNTER);
+    const data = join(top, "data");
+    mkdirSync(data, { recursive: true });
+    const gateway = await serve();
+    const failed = await run("call", "counter.bump", "--text");
+    expect(failed.out).toContain("/tmp/home/data/counter.txt");
+    const fact = `/tmp/home is the private home of the sandbox; the server probably means ${join(data, "counter.txt")}`;
+    const grant = `portolan grant counter -w ${join(cwd, "portolan.yaml")} --write ${data}`;
+    for (const text of [failed.err, (await run("why", "counter", "--text")).out]) {
+      expect(text).toContain(fact);
+      expect(text).toContain(grant);
+      expect(text).not.toContain("No action needed");
+    }
+    expect(await run("grant", "counter", "--write", data)).toMatchObject({ code: 0 });
+    expect((await run("call", "counter.bump", "--text")).out).toBe("written\n");
+    expect((await run("why", "counter", "--text")).out).toContain("No action needed");
+    gateway.child.kill("SIGTERM");
+    await gateway.done;
+  },
+);
