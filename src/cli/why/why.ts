@@ -16,6 +16,7 @@ import { healthLabel, replacementLine, sandboxLabel, sandboxPaint } from "../out
 import type { Paint } from "../terminal/colors.ts";
 import { count, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { requireServerHere } from "../workspace/client-hint.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { diagnosticsAbout } from "../workspace/left-out.ts";
@@ -26,7 +27,7 @@ import {
   type UsedWorkspace,
   withServers,
 } from "../workspace/running.ts";
-import { requireServer, rightsIn, type Source, sourceNote } from "../workspace/source.ts";
+import { rightsIn, type Source, sourceNote } from "../workspace/source.ts";
 
 const STDERR_LINES = 20;
 
@@ -77,7 +78,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   if (tool !== undefined) return whyTool(cli, source, tool);
   const left = isServer ? [] : diagnosticsAbout(source, alias);
   if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
-  const config = requireServer(source, alias);
+  const config = await requireServerHere(cli, source, alias);
   const gatewayWaitMs = cli.options.waitMs ?? SHORT_WAIT_MS;
   const open = { only: [alias], start: "eager", gatewayWaitMs, showsSource: true, asGateway: true } as const;
   return withServers(cli, source, open, async ({ workspace, gateway, diagnostics, request }) => {
