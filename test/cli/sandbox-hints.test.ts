@@ -50,6 +50,10 @@ describe("a server that its sandbox keeps from starting", () => {
     const why = await json<{ advice: string[] }>("why", "idx");
     expect(why.advice[0]).toBe(hint);
     expect((await run("restart", "idx", "--text")).out).toContain(hint);
+    // The probe of the protocol era starts the program twice. Its output is in the log once.
+    const { out } = await run("logs", "idx");
+    const ends = out.match(/exited with code 3/g)?.length ?? 0;
+    expect([ends, ends + 1]).toContain(out.match(/no good/g)?.length);
     // The command of the hint also works beside the gateway, and starts the server without a sandbox.
     const without = envelope(await run("list", "idx", "--sandbox", "idx=off"));
     expect(without.hint).toBe(

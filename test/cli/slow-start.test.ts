@@ -1,11 +1,11 @@
-// A server that is added beside a running gateway and does not answer: the command says so, and Ctrl-C keeps the change.
+// Servers that do not start: `add` beside a running gateway shows the state, and `serve --daemon` the errors in one column.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { KEYS, quoted, start, terminal } from "../helpers/cli.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { KEYS, portolan, quoted, start, terminal } from "../helpers/cli.ts";
 import { needs } from "../helpers/needs.ts";
-import { setUp } from "../helpers/running-gateway.ts";
+import { setUp, yaml } from "../helpers/running-gateway.ts";
 
 const HANG = 'console.error("loading models"); process.stdin.resume(); setInterval(() => {}, 1000);';
 const ADD = ["add", "hang", "--", process.execPath, "-e", HANG];
@@ -39,3 +39,27 @@ test("without a terminal, add prints the state once", async () => {
   gateway.child.kill("SIGTERM");
   await gateway.done;
 });
+
+test(
+  "serve --daemon wraps the error of a server, and prints its hint on a line of its own",
+  needs("a terminal"),
+  async () => {
+    const source = `console.error("Error: ${"reason ".repeat(16)}"); process.exit(1);`;
+    const { cwd, env } = setUp(
+      yaml({
+        bad: { command: process.execPath, args: ["-e", source] },
+        gone: { command: "no-such-program-x" },
+      }),
+    );
+    onTestFinished(async () => void (await portolan(["stop"], { cwd, env })));
+    const { screen } = await terminal(`cd ${quoted([cwd])}; portolan serve --daemon`, 90, env).done;
+    const column = " ".repeat(16);
+    const lines = screen.split(/\r*\n/);
+    expect(screen).toMatch(
+      new RegExp(`  bad   failed  bad exited with code 1: Error: reason .*\\r*\n${column}reason`),
+    );
+    expect(lines.filter((line) => line.startsWith(`${column}hint `)).length).toBeGreaterThan(0);
+    for (const line of lines.filter((one) => one.startsWith(column)))
+      expect(line.length).toBeLessThanOrEqual(90);
+  },
+);

@@ -149,15 +149,21 @@ function signalOf({ signal, exitCode }: PortolanError["data"]): NodeJS.Signals |
   return found?.[0] as NodeJS.Signals | undefined;
 }
 
+/** Whether the source of the program cannot be parsed, which has nothing to do with a sandbox. */
+export function isProgramMistake(stderr = ""): boolean {
+  return /^(?:SyntaxError|IndentationError|TabError): /m.test(stderr);
+}
+
 /**
  * For a program of a config file that ended while starting in a sandbox, if nothing else explains it: the command that starts it
  * without the sandbox, for comparison.
  */
 export function comparisonHint(
   plan: LaunchPlan | undefined,
-  { code, data }: PortolanError,
+  { code, data, stderr }: PortolanError,
   command: string | undefined,
 ): string | undefined {
+  if (isProgramMistake(stderr)) return undefined;
   if (command === undefined || command === IN_PROGRAM || command === IN_DRIVER) return undefined;
   if (plan === undefined || plan.sandbox.backend === "none" || plan.kind === "docker") return undefined;
   const hasEnded = data.exitCode !== undefined || data.signal !== undefined;

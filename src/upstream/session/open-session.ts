@@ -15,6 +15,7 @@ import type { EraMemory } from "../negotiation/era-memory.ts";
 import { reportsFailedAccess } from "../failure-hints/failed-access.ts";
 import { httpProgramHint } from "../failure-hints/http-programs.ts";
 import type { LaunchDiagnostics } from "../failure-hints/launch-diagnostics.ts";
+import { isProgramMistake } from "../failure-hints/launch-hints.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import { timerMs } from "../waiting.ts";
 
@@ -174,7 +175,9 @@ function startHint(
   if (code === "SERVER_CRASHED") {
     // A program that prints other text than messages has a reason to fail that is not its sandbox.
     const isExplained = isNoise && !reportsFailedAccess(stderr ?? "");
-    return plan === undefined || isExplained ? undefined : sandboxHint(plan, settings);
+    return plan === undefined || isExplained || isProgramMistake(stderr)
+      ? undefined
+      : sandboxHint(plan, settings);
   }
   if (hint !== ERROR_CODES.CONNECTION_LOST.hint) return hint;
   return "Check the URL, and that the server runs and can be reached from here.";
