@@ -246,10 +246,7 @@ describe("commands while a gateway runs", () => {
     await until(async () => (await place.run("logs", "good")).out.includes("the token is"));
     const { out } = await place.run("logs", "good");
     expect(out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d the token is \[redacted\]$/m);
-    const follow = start(["logs", "good", "-f", "--lines", "0"], {
-      cwd: place.cwd,
-      env: place.env,
-    });
+    const follow = start(["logs", "good", "-f", "--lines", "0"], { cwd: place.cwd, env: place.env });
     let followed = "";
     follow.child.stdout?.on("data", (chunk: Buffer) => (followed += chunk.toString()));
     await until(async () => {
@@ -269,9 +266,7 @@ describe("commands while a gateway runs", () => {
     const json = await place.run("logs", "good", "--json", "--lines", "1");
     expect(JSON.parse(json.out)).toMatchObject({ server: "good", text: expect.any(String) as string });
     expect((await place.run("logs", "other")).err).toMatch(/^error .*no log of other/);
-    expect(envelope(await place.run("logs", "other", "--json"))).toMatchObject({
-      code: "SERVER_UNAVAILABLE",
-    });
+    expect(envelope(await place.run("logs", "other", "--json")).code).toBe("SERVER_UNAVAILABLE");
   });
 });
 
