@@ -191,5 +191,5 @@ function sandboxHint(
   if (sandbox.backend === "none" || kind === "docker") return undefined;
   // The launch diagnostics explain hidden paths.
   if (notGranted.length > 0) return undefined;
-  return `The server runs in a sandbox. To test whether the sandbox is the reason, start the server with ${modeWords(settings, "off")}. To see its grants: portolan why --plan <server>, or portolan why --plan -- <command...>.`;
+  return `The server runs in a sandbox. To see its grants: portolan why --plan <server>, or portolan why --plan -- <command...>. To test whether the sandbox is the reason, start the server with ${modeWords(settings, "off")}.`;
 }
