@@ -28,6 +28,7 @@ const SLOW = [
   "test/cli/running-gateway.test.ts",
   "test/cli/sandbox*.test.ts",
   "test/cli/secrets.test.ts",
+  "test/cli/slow-start.test.ts",
   "test/cli/terminal.test.ts",
   "test/cli/workspace.test.ts",
   "test/console/*.test.ts",

@@ -6,7 +6,6 @@ test.each<[ErrorCode, Record<string, unknown>, RegExp]>([
   ["AUTH_REQUIRED", {}, /--header/],
   ["TIMEOUT", {}, /--timeout/],
   ["SERVER_START_FAILED", { startTimeoutMs: 300 }, /--start-timeout/],
-  ["SERVER_START_FAILED", { exitCode: 1 }, /alone, in a sandbox/],
   ["CAPABILITY_MISSING", { rpcData: { requiredCapabilities: { roots: {} } } }, /--root/],
   ["CAPABILITY_MISSING", { rpcData: { requiredCapabilities: { sampling: {} } } }, /language model/],
   ["CAPABILITY_MISSING", { rpcData: "odd" }, /cannot answer/],

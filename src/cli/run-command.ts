@@ -24,8 +24,6 @@ const TIMEOUT_HINT =
 /** Hints for the command line, in place of the library's hints about handlers and settings. */
 const HINTS: Readonly<Partial<Record<ErrorCode, string>>> = {
   TIMEOUT: `${MAY_HAVE_RUN} ${TIMEOUT_HINT}`,
-  SERVER_START_FAILED:
-    "To see why the server fails, start its command alone, in a sandbox: portolan list -- <command>",
   MESSAGE_TOO_LARGE:
     "Request less data in one call. For a server of the workspace, you can also raise max_message_bytes in its config.",
   TOOL_NOT_FOUND: "To see the tools of a server: portolan list <server>",

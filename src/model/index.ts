@@ -39,6 +39,8 @@ export {
   ownDataHint,
   pathGrantHint,
   privateHomeText,
+  type PrivatePath,
+  privatePathText,
   writtenSize,
 } from "./sandbox/messages.ts";
 export {

@@ -1,6 +1,7 @@
 // End of a process in words, and the line of its stderr that explains it.
 
 import { constants } from "node:os";
+import { isCrashTrailer } from "../base/text/crash-line.ts";
 
 /** The sandbox and shells report the signal that ended a program as 128 plus its number. Programs use other codes above 128 themselves. */
 const ENDING = ["SIGILL", "SIGTRAP", "SIGABRT", "SIGBUS", "SIGFPE", "SIGKILL", "SIGSEGV", "SIGTERM"] as const;
@@ -23,8 +24,6 @@ export function describeExit({ code, signal }: ExitFacts): string {
 }
 
 const ERROR_LINE = /^(?:Uncaught )?[\w.]*(?:Error|Exception)\b.{0,100}?: ?\S/;
-/** Lines that crash reports end with. */
-const TRAILER = /^(?:Node\.js v[\d.]+|[\s}\])]*)$|^\s+at /;
 
 const NPM = /^npm (?:error|ERR!|warn|WARN)/;
 /** npm prints facts before the reason of its failure, and the path of its log after it. */
@@ -40,9 +39,9 @@ export function explainingLine(stderr: string, exit: ExitFacts): string | undefi
   const lines = stderr.split("\n").map((line) => line.trimEnd());
   const line =
     lines.findLast((line) => ERROR_LINE.test(line)) ??
-    lines.findLast((line) => !TRAILER.test(line) && !NPM.test(line)) ??
+    lines.findLast((line) => !isCrashTrailer(line) && !NPM.test(line)) ??
     lines.find((line) => NPM_REASON.test(line)) ??
-    lines.findLast((line) => !TRAILER.test(line));
+    lines.findLast((line) => !isCrashTrailer(line));
   // Some programs write the reason into the next line: "Transform failed with 1 error:".
   const next = line?.endsWith(":") === true ? lines[lines.lastIndexOf(line) + 1]?.trim() : undefined;
   return next ? `${line} ${next}` : line;

@@ -422,7 +422,20 @@ describe("granting without a terminal", needs("bubblewrap"), () => {
     expect(existsSync(join(cwd, "portolan.yaml"))).toBe(false);
     const granted = await run("grant", "files", "--write", notes, "--text");
     expect(granted.code).toBe(0);
-    expect(granted.err).toMatch(/search: not copied to .*portolan import --write --secrets vault/);
+    expect(granted.err).toContain(
+      "In this workspace, Portolan now uses only the servers of portolan.yaml, and no longer the servers of other MCP clients. search was not copied, because its config contains secrets in plain text, and is no longer available here. To add it: portolan import --write --secrets vault",
+    );
+    // Later errors name the file that has the server.
+    const there =
+      "search is in ~/.cursor/mcp.json, which this workspace does not use, because it has config files of its own. To copy the servers of MCP clients into this workspace: portolan import --write --secrets vault.";
+    for (const words of [
+      ["call", "search.find"],
+      ["list", "search"],
+      ["why", "search"],
+      ["grant", "search", "--net", "a.example"],
+    ])
+      expect(envelope(await run(...words)).hint).toContain(there);
+    expect(envelope(await run("list", "nothing")).hint).not.toContain("mcp.json");
     expect(text()).toContain("write: [~/notes]");
     expect(text()).toContain("plain:");
     expect(text()).not.toContain("BRAVE_API_KEY");

@@ -420,7 +420,12 @@ test("commands in another folder name the running gateways", async () => {
   const there = (...words: string[]): Promise<Ran> => portolan(words, { cwd: elsewhere, env });
   expect((await there("stop", "--text")).out).toContain("portolan stop -w ~/project  at http://127.0.0.1:");
   const reach = "A gateway runs for another workspace. To use it, add -w ~/project.";
-  for (const words of [["reload"], ["call", "one.echo"], ["revoke", "one", "--net", "a"], ["logs", "one"]])
+  for (const words of [
+    ["reload"],
+    ["call", "one.echo"],
+    ["revoke", "one", "--net", "a"],
+    ["logs", "one", "--json"],
+  ])
     expect(envelope(await there(...words)).hint).toContain(reach);
   expect((await there("status", "--text")).out).toContain(reach);
   const [pid = ""] = /process \d+/.exec((await there("stop", "--text")).out) ?? [];

@@ -118,7 +118,7 @@ describe("commands while a gateway runs", () => {
     const place = setUp();
     const gateway = await place.serve("--no-auth");
     for (const pid of gateway.servers()) process.kill(pid, "SIGKILL");
-    await until(async () => (await place.run("logs", "good", "--text")).out.includes("ended by SIGKILL —"));
+    await until(async () => (await place.run("logs", "good")).out.includes("ended by SIGKILL —"));
   });
 
   it("add and call in another folder name the workspace of the gateway", async () => {
@@ -243,13 +243,10 @@ describe("commands while a gateway runs", () => {
     writeFileSync(join(place.cwd, "noisy.mjs"), NOISY);
     const env = { ...place.env, TOKEN: secret };
     const gateway = await serve(["--no-auth"], place.cwd, env, place.stateFiles);
-    await until(async () => (await place.run("logs", "good", "--text")).out.includes("the token is"));
-    const { out } = await place.run("logs", "good", "--text");
+    await until(async () => (await place.run("logs", "good")).out.includes("the token is"));
+    const { out } = await place.run("logs", "good");
     expect(out).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d the token is \[redacted\]$/m);
-    const follow = start(["logs", "good", "-f", "--lines", "0", "--text"], {
-      cwd: place.cwd,
-      env: place.env,
-    });
+    const follow = start(["logs", "good", "-f", "--lines", "0"], { cwd: place.cwd, env: place.env });
     let followed = "";
     follow.child.stdout?.on("data", (chunk: Buffer) => (followed += chunk.toString()));
     await until(async () => {
@@ -259,14 +256,17 @@ describe("commands while a gateway runs", () => {
     gateway.child.kill("SIGTERM");
     expect(await gateway.done).toBe(0);
     await follow.done;
-    const after = await place.run("logs", "good", "--text");
+    const after = await place.run("logs", "good");
     expect(after.out).toContain("the token is [redacted]");
     for (const file of readdirSync(place.top, { recursive: true, encoding: "utf8" }))
       if (file.endsWith(".log")) {
         expect(readFileSync(join(place.top, file), "utf8")).not.toContain(secret);
         expect(statSync(join(place.top, file)).mode & 0o077).toBe(0);
       }
-    expect(envelope(await place.run("logs", "other"))).toMatchObject({ code: "SERVER_UNAVAILABLE" });
+    const json = await place.run("logs", "good", "--json", "--lines", "1");
+    expect(JSON.parse(json.out)).toMatchObject({ server: "good", text: expect.any(String) as string });
+    expect((await place.run("logs", "other")).err).toMatch(/^error .*no log of other/);
+    expect(envelope(await place.run("logs", "other", "--json")).code).toBe("SERVER_UNAVAILABLE");
   });
 });
 

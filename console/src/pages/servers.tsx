@@ -2,6 +2,7 @@
 
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
+import { lineBeside } from "../../../src/base/text/crash-line.ts";
 import { events, facts, type LiveEvent, samples, servers } from "../state/live.ts";
 import { href } from "../state/router.ts";
 import { useAccounts } from "../state/accounts.ts";
@@ -69,7 +70,7 @@ function ServerCard({
   const memory = measured.at(-1)?.memory;
   const login = loginCommandOf(server, account);
   const withheld = pins?.differences.length ?? 0;
-  const stderr = lastLine(server.stderr);
+  const stderr = error ? lineBeside(error.message, server.stderr ?? "") : "";
   return (
     <li class="server-card">
       <div class="server-name">
@@ -81,7 +82,7 @@ function ServerCard({
       {error ? (
         <p class="server-error">
           {error.message}
-          {stderr !== "" && !error.message.includes(stderr) && `: ${stderr}`}
+          {stderr !== "" && `: ${stderr}`}
         </p>
       ) : (
         <Sparkline
@@ -114,10 +115,6 @@ function ServerCard({
 }
 
 /** The last line that a failed server wrote, which is often the reason. */
-function lastLine(text = ""): string {
-  return text.trim().split("\n").at(-1)?.trim() ?? "";
-}
-
 /** The events of one server, the newest first. */
 export function eventsOf(alias: string): readonly LiveEvent[] {
   return events.value.filter(({ server }) => server === alias);

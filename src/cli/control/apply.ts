@@ -12,6 +12,7 @@ import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { findWorkspace } from "../workspace/folder.ts";
 import { type GatewayField, gatewayLabel, toGatewayField } from "../workspace/running.ts";
+import { withServerProgress } from "./apply-progress.ts";
 import { findControlled, withGateway } from "./find.ts";
 
 /** The rule by which a gateway applies a changed file that has an error. */
@@ -58,8 +59,14 @@ export async function applyToGateways(cli: Cli, server?: string): Promise<Applie
     if (gateways.length > 0) spinner.start(waiting);
     const apply = (): Promise<Outcome[]> =>
       Promise.all(gateways.map((gateway) => applyTo(cli, gateway, server)));
+    if (server === undefined) return apply();
     // A gateway installs a server that was added.
-    return server === undefined ? apply() : withSlowNote(cli, () => waiting, apply);
+    const watched = { alias: server, gateways };
+    return withSlowNote(
+      cli,
+      () => waiting,
+      () => withServerProgress(cli, spinner, watched, apply),
+    );
   });
   return {
     fields: outcomes.length === 0 ? {} : { gateways: outcomes.map(({ field }) => field) },
@@ -152,6 +159,10 @@ async function applyTo(
     };
   } catch (thrown) {
     const { message } = toPortolanError(thrown);
+    if (interrupt.signal.aborted) {
+      const state = `To see the state of ${server === undefined ? "the servers" : "the server"}: portolan status${server === undefined ? "" : ` ${server}`}${optionFor(gateway.path, io)}`;
+      return failed(3, [message], `The gateway ${label} continues to apply the change. ${state}`);
+    }
     const text = `The gateway ${label} did not confirm the change (${plainLine(message, 300)}). The gateway may still use the old config. Try again: portolan reload --pid ${gateway.pid}`;
     return failed(3, [message], text);
   }

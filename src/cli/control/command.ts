@@ -99,15 +99,26 @@ export function addControlCommands({ program, explain, run }: CommandHost): void
     .option("-f, --follow", "continue to print new lines until Ctrl-C")
     .option("--lines <count>", "how many of the last lines to show (default: 100)")
     .action((words: string[], raw: RawLogsOptions) =>
-      run(raw, async (cli) => (await import("./logs.ts")).logs(cli, words, raw), {
-        cancelling: raw.follow === true ? "" : undefined,
-      }),
+      // People search these lines, for example with grep: a pipe gets text, too.
+      run(
+        { ...raw, text: raw.json !== true || raw.text },
+        async (cli) => (await import("./logs.ts")).logs(cli, words, raw),
+        {
+          cancelling: raw.follow === true ? "" : undefined,
+        },
+      ),
     );
   explain(pidOption(logs), {
-    examples: ["portolan logs github", "portolan logs github -f", "portolan logs github --lines 1000 --json"],
+    examples: [
+      "portolan logs github",
+      "portolan logs github -f",
+      "portolan logs github | grep -i error",
+      "portolan logs github --lines 1000 --json",
+    ],
     sections: [
       GATEWAY,
       "Without a running gateway, the lines come from the log file of the last gateway. Secrets are redacted.",
+      'Output:\n  Text, also in a pipe or a file. With --json, each line is one JSON object: {"server", "time", "text"}.',
       exitCodes({
         0: "done",
         2: "wrong usage, or an unknown server",

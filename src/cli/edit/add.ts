@@ -1,7 +1,6 @@
 // `portolan add`: adds a server to the workspace's portolan.yaml.
 
 import { type Diagnostic, PortolanError } from "../../errors/index.ts";
-import { parseClientFile } from "../../formats/clients/index.ts";
 import { definedOnly, filled } from "../../formats/manifest/index.ts";
 import { addServer, type ServerFields } from "../../formats/workspace/index.ts";
 import {
@@ -18,7 +17,7 @@ import { openGrantsOfNew, printOpenGrants } from "../grants/open-grants.ts";
 import { absolutePath } from "../grants/paths.ts";
 import { refusedPath } from "../grants/refused-path.ts";
 import { wideGrant } from "../grants/wide-grants.ts";
-import { secretName } from "../import/secrets.ts";
+import { describeStored } from "../import/view.ts";
 import { parseServerOptions } from "../options/parse.ts";
 import { givenSandboxFlags, networkOf, type SandboxOptions } from "../options/sandbox.ts";
 import { notAllowed, refuseBothSides, throwUsageErrors } from "../options/usage-error.ts";
@@ -29,6 +28,7 @@ import { hasScheme, splitWords } from "../target/target.ts";
 import { addedHereNote, optionFor } from "../workspace/elsewhere.ts";
 import { computerOf, findWorkspace, workspaceFolder } from "../workspace/folder.ts";
 import { loadSource } from "../workspace/source.ts";
+import { findSecrets, placeSecretsOf } from "./plain-secrets.ts";
 import { editWorkspaceFile } from "./workspace-file.ts";
 
 export interface AddOptions extends RawPackageOptions {
@@ -62,13 +62,22 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
   const { folder, path } = await findWorkspace(cli.io, { workspace: cli.options.workspace });
   // A name that is taken is an error before any question.
   await editWorkspaceFile(cli, true, ({ text }) => addServer(text, alias, typed));
+  const secrets = options.dryRun === true ? { fields: typed } : await placeSecretsOf(cli, alias, typed);
   const { fields, prepare } = await withNoticedFields(cli, {
-    ...{ alias, fields: typed, folder, strict: options.strict === true, asks: options.dryRun !== true },
+    ...{
+      alias,
+      fields: secrets.fields,
+      plain: typed,
+      folder,
+      strict: options.strict === true,
+      asks: options.dryRun !== true,
+    },
     how: isNew ? again : undefined,
     // The last lines of the command report what is still not granted.
     notes: options.dryRun === true,
   });
   const before = options.dryRun === true ? undefined : await knownElsewhere(cli, alias);
+  const stored = await secrets.store?.();
   if (options.dryRun !== true) await prepare?.();
   const changed = await editWorkspaceFile(cli, options.dryRun === true, ({ text }) =>
     addServer(text, alias, fields),
@@ -103,7 +112,8 @@ export async function add(cli: Cli, words: Words, options: AddOptions): Promise<
     const what =
       text === undefined ? `Created ${label} with the server ${alias}.` : `Added ${alias} to ${label}.`;
     output.print(what);
-    for (const name of secretsWithoutVariable(fields, cli))
+    if (stored !== undefined) output.print(describeStored(stored));
+    for (const name of secretsWithoutVariable(fields, cli).filter((one) => !stored?.names.includes(one)))
       output.print(output.colors.dim(`If ${name} has no value yet: portolan secrets set ${name}`));
     if (applied?.fields.gateways === undefined)
       output.print(
@@ -331,31 +341,6 @@ async function checkNewProgram(
   const { code, hint } = error;
   const message = `The server ${alias} could not start on this computer: ${error.message}`;
   return [{ code, severity: "warning", server: alias, message, hint }];
-}
-
-/** Finds literal secrets, by the same rules as in the config files of other clients. */
-function findSecrets(
-  alias: string,
-  { npm, command = npm, args, env, url, headers }: ServerFields,
-): Diagnostic[] {
-  const entry = { command, args, env, url, headers };
-  const text = JSON.stringify({ mcpServers: { [alias]: entry } });
-  const found = parseClientFile(text, "mcp.json", "cursor")?.diagnostics ?? [];
-  return found.flatMap(({ message, literalSecret: name, path }) => {
-    if (name === undefined) return [];
-    const reference = /^[A-Z][A-Z0-9_]*$/.test(name) ? name : secretName(alias, name);
-    return [
-      {
-        code: "FILE_INVALID" as const,
-        severity: "warning" as const,
-        server: alias,
-        message,
-        literalSecret: name,
-        path: path?.replace(/^\/mcpServers/, "/servers"),
-        hint: `In portolan.yaml, write \${${reference}} in place of the value, and store the value: portolan secrets set ${reference}`,
-      },
-    ];
-  });
 }
 
 /** The secrets that the new server refers to, except those that a variable of this process has. */

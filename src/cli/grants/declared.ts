@@ -14,11 +14,12 @@ import {
 import { addServer } from "../../formats/workspace/index.ts";
 import { isObject, type ServerConfig } from "../../model/index.ts";
 import type { Cli } from "../context.ts";
+import { requireServerHere } from "../workspace/client-hint.ts";
 import { withElsewhere } from "../workspace/elsewhere.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { findWorkspace, pathLabeller } from "../workspace/folder.ts";
 import { toServerFields } from "../workspace/server-fields.ts";
-import { findServer, loadSource, requireServer, type Source } from "../workspace/source.ts";
+import { findServer, loadSource, type Source } from "../workspace/source.ts";
 
 export interface Declared extends Omit<SandboxPlace, "same"> {
   readonly server: ServerConfig;
@@ -56,7 +57,7 @@ export async function findDeclared(cli: Cli, alias: string, options: FindOptions
         hint: `In ${label(driver.origin.file)}, change sandbox.fs for files, or network for hosts.`,
       },
     );
-  const server = findServer(source, alias) ?? requireServer(source, alias);
+  const server = findServer(source, alias) ?? (await requireServerHere(cli, source, alias));
   refuseWithoutSandbox(server, label);
   const { file, format } = server.origin;
   const syntax = syntaxOf(file);

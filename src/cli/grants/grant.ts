@@ -20,6 +20,7 @@ import {
   programWords,
   type ServerConfig,
 } from "../../model/index.ts";
+import { filled } from "../../formats/manifest/index.ts";
 import type { Cli } from "../context.ts";
 import { networkOf } from "../options/sandbox.ts";
 import { takeOneWord, throwUsageErrors } from "../options/usage-error.ts";
@@ -159,6 +160,7 @@ function report(
       changed,
       unchanged,
       copiedFrom,
+      notCopied: filled(leftOut),
       ...text,
       ...applied?.fields,
     });
@@ -169,9 +171,7 @@ function report(
   const shown = (grants: readonly string[]): string =>
     grants.map((grant) => grant.replace(/ \.$/, ` ${label(dirname(file))}`)).join(", ");
   if (leftOut.length > 0)
-    output.note(
-      `${output.noteColors.yellow("warning")} ${leftOut.join(", ")}: not copied to ${label(file)}, because ${leftOut.length === 1 ? "its config contains" : "their configs contain"} secrets in plain text. To import ${leftOut.length === 1 ? "it" : "them"}: portolan import --write --secrets vault`,
-    );
+    output.note(`${output.noteColors.yellow("warning")} ${leftOutWarning(leftOut, label(file), isDry)}`);
   if (copiedFrom !== undefined)
     output.print(
       `${alias} is declared in ${label(copiedFrom)}, which has no sandbox settings for this server. Portolan ${isDry ? "would copy" : "copied"} the server to ${label(file)}, and ${isDry ? "use" : "uses"} the copy.`,
@@ -192,6 +192,18 @@ function report(
     for (const { message, hint } of wide)
       output.note(`${output.noteColors.yellow("warning")} ${message}. ${hint}`);
   applied?.print();
+}
+
+/** A new portolan.yaml replaces the files of the clients, so that a server that was not copied is no longer there. */
+function leftOutWarning(names: readonly string[], file: string, isDry: boolean): string {
+  const isOne = names.length === 1;
+  const [list, them] = [names.join(", "), isOne ? "it" : "them"];
+  const secrets = `because ${isOne ? "its config contains" : "their configs contain"} secrets in plain text`;
+  const rule = `In this workspace, Portolan ${isDry ? "would then use" : "now uses"} only the servers of ${file}, and no longer the servers of other MCP clients.`;
+  const lost = isDry
+    ? `${list} would not be copied, ${secrets}, and would no longer be available here.`
+    : `${list} ${isOne ? "was" : "were"} not copied, ${secrets}, and ${isOne ? "is" : "are"} no longer available here.`;
+  return `${rule} ${lost} To add ${them}: portolan import --write --secrets vault`;
 }
 
 interface DataFolder {

@@ -1,4 +1,4 @@
-// Plain secrets of servers that are copied from other clients: one question where they go. They are stored before a file is
+// Plain secrets of servers that are copied from other clients, or added: one question where they go. They are stored before a file is
 // written, and never copied in clear without consent.
 
 import { type Diagnostic, didYouMean, PortolanError } from "../../errors/index.ts";
@@ -58,10 +58,17 @@ interface Found {
   readonly secret: PlainSecret;
 }
 
+export interface SecretPlacerOptions {
+  readonly asks?: boolean;
+  readonly isDry?: boolean;
+  /** The secrets are in a command of the user, and not in the files of clients. */
+  readonly isOfCommand?: boolean;
+}
+
 export function secretPlacer(
   cli: Cli,
   { secrets }: RawSecretsOptions,
-  { asks = true, isDry = false }: { readonly asks?: boolean; readonly isDry?: boolean } = {},
+  { asks = true, isDry = false, isOfCommand = false }: SecretPlacerOptions = {},
 ): PlaceSecrets {
   const given = parsePlace(secrets);
   return async (servers) => {
@@ -70,7 +77,7 @@ export function secretPlacer(
     );
     if (found.length === 0) return { written: ({ server }) => server, inClear: false };
     const canAsk = asks && !isDry && answersRequests(cli, false);
-    const choice: Choice = given ?? (canAsk ? await ask(cli, found) : "leave");
+    const choice: Choice = given ?? (canAsk ? await ask(cli, found, isOfCommand) : "leave");
     switch (choice) {
       case "keep":
         return { written: ({ server }) => server, inClear: true };
@@ -91,23 +98,27 @@ function parsePlace(text: string | undefined): Place | undefined {
   });
 }
 
-async function ask(cli: Cli, found: readonly Found[]): Promise<Choice> {
+async function ask(cli: Cli, found: readonly Found[], isOfCommand: boolean): Promise<Choice> {
   const prompter = await cli.io.createPrompter(cli.output.noteColors.enabled);
   const names = found.map(
     ({ alias, secret: { name } }) => `${plainLine(name, 60)} (${plainLine(alias, 40)})`,
   );
   const isOne = found.length === 1;
+  const where = isOfCommand ? "this command" : "the clients' files";
+  const next = isOfCommand ? "start the server" : "start the clients";
+  const copy = isOfCommand ? "Write" : "Copy";
+  const skip = isOfCommand ? "add" : "import";
   const answer = orCancelled(
     await prompter.select({
-      message: `${count(found.length, "secret")} ${isOne ? "is" : "are"} in plain text in the clients' files: ${names.join(", ")}.`,
+      message: `${count(found.length, "secret")} ${isOne ? "is" : "are"} in plain text in ${where}: ${names.join(", ")}.`,
       options: [
         {
           value: "store",
           label: `Store ${isOne ? "it" : "them"} encrypted, and write only ${isOne ? "its name" : "their names"} into portolan.yaml`,
-          hint: `If this computer has no keyring, Portolan uses the vault. Then unlock the vault before you start the clients: portolan secrets unlock ${cli.io.platform === "win32" ? "--keep" : "--for 8h"}`,
+          hint: `If this computer has no keyring, Portolan uses the vault. Then unlock the vault before you ${next}: portolan secrets unlock ${cli.io.platform === "win32" ? "--keep" : "--for 8h"}`,
         },
-        { value: "keep", label: `Copy ${isOne ? "it" : "them"} in plain text into portolan.yaml` },
-        { value: "leave", label: isOne ? "Do not import this server" : "Do not import these servers" },
+        { value: "keep", label: `${copy} ${isOne ? "it" : "them"} in plain text into portolan.yaml` },
+        { value: "leave", label: `Do not ${skip} ${isOne || isOfCommand ? "this server" : "these servers"}` },
       ],
       initial: "store",
       signal: cli.interrupt.signal,

@@ -12,8 +12,8 @@ import { type BackgroundProgram, startBackground } from "../../process/index.ts"
 import type { Cli, Words } from "../context.ts";
 import { withGateway } from "../control/find.ts";
 import { unlockForGateway } from "../secrets/vault-of-gateway.ts";
-import { errorLine, stateLabel } from "../output/server-state.ts";
-import { count, displayWidth } from "../terminal/layout.ts";
+import { errorLine, specificHint, stateLabel } from "../output/server-state.ts";
+import { count, displayWidth, wrap } from "../terminal/layout.ts";
 import { plainLine } from "../terminal/safe-text.ts";
 import { optionFor } from "../workspace/elsewhere.ts";
 import { pathLabeller } from "../workspace/folder.ts";
@@ -165,10 +165,16 @@ async function report(
   const lines = health.map(({ alias, state, tools, withheld, error }) => {
     const review = `portolan pins ${shellWord(plainLine(alias, 100))}${optionFor(gateway.path, io)}`;
     const held = withheld === undefined ? "" : `, ${withheld} withheld (${review})`;
-    const what = error === undefined ? `${count(tools, "tool")}${held}` : errorLine(error);
     const name = plainLine(alias, 40);
     const gap = " ".repeat(names - displayWidth(name));
-    return `  ${colors.bold(name)}${gap}  ${stateLabel(state, colors)}${" ".repeat(states - state.length)}  ${what}`;
+    const indent = names + states + 6;
+    const room = output.width === undefined ? undefined : Math.max(20, output.width - indent);
+    const inColumn = (text: string): string => wrap(text, room).replaceAll("\n", `\n${" ".repeat(indent)}`);
+    const start = `  ${colors.bold(name)}${gap}  ${stateLabel(state, colors)}${" ".repeat(states - state.length)}  `;
+    if (error === undefined) return `${start}${count(tools, "tool")}${held}`;
+    const hint = specificHint(error.code, error.hint);
+    const fact = `${start}${inColumn(errorLine({ ...error, hint: "" }))}`;
+    return hint === "" ? fact : `${fact}\n${" ".repeat(indent)}${inColumn(`${colors.cyan("hint")} ${hint}`)}`;
   });
   output.print(
     [

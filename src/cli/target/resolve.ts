@@ -3,6 +3,7 @@
 import { askAbout, didYouMean, PortolanError, suggest } from "../../errors/index.ts";
 import { DEFAULT_NAMING } from "../../model/index.ts";
 import type { Cli, Words } from "../context.ts";
+import { clientHint } from "../workspace/client-hint.ts";
 import { contractsOf, findContract } from "../workspace/contracts.ts";
 import { elsewhereHint, withElsewhere } from "../workspace/elsewhere.ts";
 import { explainLeftOut, leftOutOf, noteLeftOut } from "../workspace/left-out.ts";
@@ -196,7 +197,10 @@ async function lookUp(
     if (!isUnknownTarget(thrown)) throw thrown;
     // With -w, the user has chosen the workspace.
     const isChosen = cli.options.workspace !== undefined;
-    const elsewhere = source.elsewhere ?? (isChosen ? undefined : await elsewhereHint(cli.io, source.path));
+    const elsewhere =
+      (await clientHint(cli, source, name)) ??
+      source.elsewhere ??
+      (isChosen ? undefined : await elsewhereHint(cli.io, source.path));
     throw withElsewhere(unknown(thrown, name, source), { elsewhere });
   }
 }

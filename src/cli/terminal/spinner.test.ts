@@ -41,6 +41,17 @@ test("the spinner shows label, progress and time, and clears its line", () => {
   expect(written).toHaveLength(count);
 });
 
+test("a new label keeps the clock of the work", () => {
+  const spinner = create();
+  spinner.start("waiting");
+  spinner.update("half");
+  vi.advanceTimersByTime(1_000);
+  spinner.rename("x is slow");
+  vi.advanceTimersByTime(400);
+  expect(written.at(-1)).toMatch(/ x is slow 1\.\ds$/);
+  spinner.stop();
+});
+
 test("the spinner writes nothing while it is paused", async () => {
   const spinner = create();
   spinner.start("calling");

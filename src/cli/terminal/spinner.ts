@@ -9,6 +9,8 @@ import { plainLine } from "./safe-text.ts";
 export interface Spinner extends Screen {
   /** Starts a new piece of work, and its clock. */
   start(label: string): void;
+  /** Changes the label of the current work; its clock continues. */
+  rename(label: string): void;
   /** Sets the details of the current work. */
   update(detail: string): void;
   /** Draws nothing while `work` uses the terminal. */
@@ -73,6 +75,10 @@ export function createSpinner(options: SpinnerOptions): Spinner {
         draw();
       }, FRAME_MS);
       timer.unref?.();
+    },
+    rename(next) {
+      label = next;
+      detail = "";
     },
     update(next) {
       detail = next;

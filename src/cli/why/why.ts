@@ -16,6 +16,7 @@ import { healthLabel, replacementLine, sandboxLabel, sandboxPaint } from "../out
 import type { Paint } from "../terminal/colors.ts";
 import { count, renderRows, type Row, wrap } from "../terminal/layout.ts";
 import { plainLine, plainText } from "../terminal/safe-text.ts";
+import { requireServerHere } from "../workspace/client-hint.ts";
 import { contractsOf } from "../workspace/contracts.ts";
 import { computerOf, pathLabeller } from "../workspace/folder.ts";
 import { diagnosticsAbout } from "../workspace/left-out.ts";
@@ -26,7 +27,7 @@ import {
   type UsedWorkspace,
   withServers,
 } from "../workspace/running.ts";
-import { requireServer, rightsIn, type Source, sourceNote } from "../workspace/source.ts";
+import { rightsIn, type Source, sourceNote } from "../workspace/source.ts";
 
 const STDERR_LINES = 20;
 
@@ -77,7 +78,7 @@ export async function why(cli: Cli, { words, server }: Words): Promise<number> {
   if (tool !== undefined) return whyTool(cli, source, tool);
   const left = isServer ? [] : diagnosticsAbout(source, alias);
   if (left.length > 0) return (await import("./why-driver.ts")).whyBroken(cli, alias, left);
-  const config = requireServer(source, alias);
+  const config = await requireServerHere(cli, source, alias);
   const gatewayWaitMs = cli.options.waitMs ?? SHORT_WAIT_MS;
   const open = { only: [alias], start: "eager", gatewayWaitMs, showsSource: true, asGateway: true } as const;
   return withServers(cli, source, open, async ({ workspace, gateway, diagnostics, request }) => {
@@ -164,14 +165,9 @@ function adviceOn(
     ];
   if (healthy) return [`No action needed: the server works. To see its tools: portolan list ${alias}`];
   const advice: string[] = [];
-  const byHand =
-    error?.hint === ERROR_CODES.SERVER_START_FAILED.hint && config.endpoint.transport === "stdio";
-  if (byHand && config.endpoint.transport === "stdio" && config.endpoint.kind === "package")
+  const isPackage = config.endpoint.transport === "stdio" && config.endpoint.kind === "package";
+  if (isPackage && error?.hint === ERROR_CODES.SERVER_START_FAILED.hint)
     advice.push(`See how the server is started: portolan why --plan ${alias}`);
-  else if (byHand)
-    advice.push(
-      `Start the command of the server alone, in a sandbox, to see why it does not start: portolan list -- ${endpointLabel(config.endpoint)}`,
-    );
   else if (error !== undefined && error.hint !== "") advice.push(error.hint);
   if (state === "starting")
     advice.push(`The server is not ready yet. To wait longer: portolan why ${alias} --wait 5m`);

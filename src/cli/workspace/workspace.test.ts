@@ -203,7 +203,7 @@ describe("commands in a workspace", () => {
   );
 
   test("logs of a misspelt server suggests the server", async () => {
-    const { err } = await portolan(["logs", "memroy"], { servers: [declare("memory")] });
+    const { err } = await portolan(["logs", "memroy", "--json"], { servers: [declare("memory")] });
     expect(JSON.parse(err)).toMatchObject({
       error: { code: "SERVER_UNKNOWN", hint: 'Did you mean "memory"?' },
     });

@@ -47,6 +47,43 @@ test("the log keeps a limited number of lines and characters", () => {
   expect(texts(log).join("").length).toBeLessThanOrEqual(512 * 1024);
 });
 
+test("output that a second try only repeats is left out", () => {
+  const log = new StderrLog(redactor());
+  const heard: string[] = [];
+  log.follow(({ text }) => heard.push(text));
+  log.begins();
+  log.write("x.js:2\n\nSyntaxError\nNode.js");
+  log.begins(true);
+  log.write("x.js:2\n\nSynta");
+  log.write("xError\nNode.js");
+  log.ended({ exitCode: 1 });
+  const once = ["x.js:2", "", "SyntaxError", "Node.js", "— the process exited with code 1 —"];
+  expect(texts(log)).toEqual(once);
+  // The next start is not compared.
+  log.begins();
+  log.write("x.js:2\n");
+  expect(heard).toEqual([...once, "x.js:2"]);
+});
+
+test("output of a second try that differs is shown in full", () => {
+  const again = "— the process ended, and was started again —";
+  const after = (first: string, second: string): string[] => {
+    const log = new StderrLog(redactor());
+    log.begins();
+    log.write(first);
+    log.begins(true);
+    log.write(second);
+    log.ended();
+    return texts(log);
+  };
+  expect(after("a\nb\n", "a\nc\n")).toEqual(["a", "b", again, "a", "c"]);
+  expect(after("a\nb\n", "a\n")).toEqual(["a", "b", again, "a"]);
+  expect(after("a\n", "a\nb\n")).toEqual(["a", again, "a", "b"]);
+  expect(after("a\n", "b\n")).toEqual(["a", again, "b"]);
+  expect(after("a\n", "")).toEqual(["a"]);
+  expect(after("", "a\n")).toEqual(["a"]);
+});
+
 test("a listener gets the lines of all servers until it is removed", () => {
   const logs = new StderrLogs(redactor());
   const seen: string[] = [];

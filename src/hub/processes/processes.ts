@@ -105,10 +105,16 @@ export class Processes {
       requestTimeoutMs: limits.requestTimeoutMs,
       open: async (signal, before) => {
         lastError.begins();
+        options.stderrLog.begins();
+        let isSecondTry = false;
         const started = this.#once(signal);
         const onProcess = (): void => {
           // A server that died of the era probe is started again. Contracts have the output of all drivers.
-          if (config.endpoint.transport !== "contracts") lastError.begins();
+          if (config.endpoint.transport !== "contracts") {
+            lastError.begins();
+            options.stderrLog.begins(isSecondTry);
+            isSecondTry = true;
+          }
           started();
         };
         try {

@@ -71,15 +71,37 @@ export interface DeniedPath {
   readonly ownFile?: string;
   /** The variable of the server that names the path, and the data file that the server can use without this variable. */
   readonly ownData?: { readonly variable: string; readonly file: string };
+  /** The server failed at a path in the private home of its sandbox, and probably means this path. */
+  readonly inPrivateHome?: PrivatePath;
   /** The paths that the config of the server grants and denies now. A suggested `fs` field contains them, because it replaces the present one. */
   readonly granted?: SandboxConfig["fs"];
+}
+
+/** A path in the private home of a sandbox. */
+export interface PrivatePath {
+  /** The path in the sandbox. */
+  readonly seen: string;
+  /** The private home. */
+  readonly home: string;
+  /** The path as `~/data`. */
+  readonly written: string;
 }
 
 /** Message at a start, of a call and in `portolan validate` about a path that the sandbox hides or protects. */
 export function hiddenPathMessage(
   server: string,
-  { path, where, isNew = false, isScript = false, isReadOnly = false, protectedAs }: DeniedPath,
+  {
+    path,
+    where,
+    isNew = false,
+    isScript = false,
+    isReadOnly = false,
+    protectedAs,
+    inPrivateHome,
+  }: DeniedPath,
 ): string {
+  if (inPrivateHome !== undefined)
+    return `Server "${server}" failed at ${inPrivateHome.seen}, named in ${where}. ${privatePathText(inPrivateHome, path)}, which the sandbox hides.`;
   if (isNew && isScript) return `There is no file ${path}, which server "${server}" should run (${where}).`;
   if (protectedAs !== undefined)
     return `The sandbox of server "${server}" protects ${path}, named in ${where}: it is ${protectedAs}, which the server can only read.`;
@@ -87,6 +109,11 @@ export function hiddenPathMessage(
     return `The sandbox of server "${server}" grants ${path}, named in ${where}, for reading only: the server cannot write it.`;
   const state = isNew ? ", which does not exist yet" : "";
   return `The sandbox of server "${server}" hides ${path}, named in ${where}${state}: the server can neither read nor write it.`;
+}
+
+/** `path`: the path that the server means, if the reader may know it. */
+export function privatePathText({ home, written }: PrivatePath, path = written): string {
+  return `${home} is the private home of the sandbox; the server probably means ${path}`;
 }
 
 /**

@@ -27,6 +27,7 @@ import {
   ownFoldersText,
   pathGrantHint,
   privateHomeText,
+  privatePathText,
   type RefusedPath,
   type ReportDenied,
 } from "../../model/index.ts";
@@ -45,14 +46,16 @@ import {
   reportsOwnFolders,
   reportsRefusedWrite,
 } from "./failed-access.ts";
-import { fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
+import { hiddenModuleHint, missingModule } from "./hidden-modules.ts";
+import { comparisonHint, fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
 import { missingFileHint } from "./missing-files.ts";
 import { missingVariablesHint } from "./missing-variables.ts";
+import { meantPaths } from "./private-home.ts";
 import { type Denial, forCaller, withDenials, withText } from "./result-denials.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
 type Planned = Extract<LaunchNews, { type: "planned" }>;
-type FailedPath = NamedPath & Pick<DeniedPath, "isForReading">;
+type FailedPath = NamedPath & Pick<DeniedPath, "isForReading" | "inPrivateHome">;
 
 export interface LaunchDiagnostics {
   readonly onLaunch: OnLaunch;
@@ -185,11 +188,13 @@ export function createLaunchDiagnostics(
         (fetcher === undefined || denied === undefined ? fetcher : `${fetcher} ${denied}`) ??
         nativeHint(plan, error) ??
         typescriptHint(error) ??
+        moduleHint(error) ??
         missingFileHint(plan, error) ??
         missingVariablesHint(error, command, (name) => plan?.env.includes(name) === true) ??
         privateHomeDenials([words], call)[0]?.message ??
         denied ??
-        hiddenHint(path, command);
+        hiddenHint(path, command) ??
+        comparisonHint(plan, error, command);
       return hint === undefined ? error : withHint(error, hint);
     },
     checkResult,
@@ -200,10 +205,12 @@ export function createLaunchDiagnostics(
     const named = hiddenIn(argumentsOf(call));
     // A write into a private HOME or /tmp succeeds but is lost, so a successful result proves nothing.
     const isFailed = result.isError === true;
-    const found = (isFailed ? named : named.filter(({ isPrivate }) => isPrivate)).map((one) => ({
-      ...one,
-      where: "the arguments of a call",
-    }));
+    const found: FailedPath[] = (isFailed ? named : named.filter(({ isPrivate }) => isPrivate)).map(
+      (one) => ({
+        ...one,
+        where: "the arguments of a call",
+      }),
+    );
     if (isFailed) heardFailed(connectionsOf(call));
     const texts = textsOf(result, isFailed);
     const isForReading = onlyReads(call, texts);
@@ -222,11 +229,16 @@ export function createLaunchDiagnostics(
       if (isFailed) heardFailed(failedConnections(text));
       found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
     }
-    const failed = found.map((one) => ({ ...one, isForReading }));
+    // An argument such as ~/notes is explained already.
+    const others =
+      inPrivateHome.length === 0 ? found : found.filter((one) => one.inPrivateHome === undefined);
+    const failed = others.map((one) => ({ ...one, isForReading: isForReading ?? one.isForReading }));
     reportNamed(failed, { isOutside, at: new Date().toISOString() });
     // The first place of a path is also the one that was reported.
     const paths = new Map<string, PathDenial>();
-    for (const one of failed) if (!paths.has(one.path)) paths.set(one.path, toDenial(one, isOutside));
+    for (const one of failed)
+      if (!paths.has(one.path))
+        paths.set(one.path, isOperator ? toDenial(one, isOutside) : asWritten(one, toDenial(one, isOutside)));
     const hosts = isFailed ? connectionDenials(server, deniedSince(since), granted, command) : [];
     const denials = [...inPrivateHome, ...paths.values(), ...hosts];
     if (isOperator) return withDenials(result, denials);
@@ -259,6 +271,14 @@ export function createLaunchDiagnostics(
     return [...new Map(denials.map((denial) => [denial.message, denial])).values()];
   }
 
+  /** For a module that the server could not import, because the sandbox hides its folder. */
+  function moduleHint(error: PortolanError): string | undefined {
+    const missing = missingModule(plan, error, homedir());
+    if (missing === undefined) return undefined;
+    const [folder] = hiddenIn(missing.folders);
+    return hiddenModuleHint(missing.name, folder && withConfigured(folder), command);
+  }
+
   /** Whether a call only reads: its tool says so, or, if the tool says nothing, the texts about the failure; undefined if unknown. */
   function onlyReads(call: Call | undefined, texts: readonly string[]): boolean | undefined {
     if (call?.method !== "tools/call") return undefined;
@@ -285,6 +305,13 @@ export function createLaunchDiagnostics(
     return { path: denied.path, access, message, ...(grant && { grant }), hint };
   }
 
+  /** A named caller of a gateway must not learn the home folder of the operator. */
+  function asWritten({ inPrivateHome, where }: FailedPath, denial: PathDenial): PathDenial {
+    if (inPrivateHome === undefined) return denial;
+    const { written: path } = inPrivateHome;
+    return { ...denial, path, message: hiddenPathMessage(server, { path, where, inPrivateHome }) };
+  }
+
   function refused<P extends string | undefined>(path: P): RefusedPath & { readonly path: P } {
     const folder = path && folderOf(path);
     return { path, folder: folder && isAroundWorkspace(folder) ? undefined : folder, place };
@@ -299,17 +326,25 @@ export function createLaunchDiagnostics(
   }
 
   /** A server often prints its HOME and /tmp. It has folders of these names, so that they are no failures. */
-  function failedIn(text: string): readonly NamedPath[] {
+  function failedIn(text: string): readonly FailedPath[] {
     const own = [plan?.sandbox.policy.home, "/tmp"];
     const { cwd } = plan?.sandbox.policy ?? {};
     const relative = cwd === undefined ? [] : refusedRelativePaths(text).map((path) => resolve(cwd, path));
     const paths = [...failedPaths(text).filter((path) => !own.includes(path)), ...relative];
     const refused = paths.length > 0 && reportsRefusedWrite(text) ? (readOnlyAmong?.(paths) ?? []) : [];
-    return [...hiddenIn(paths), ...refused];
+    return [...hiddenIn(paths), ...refused, ...meantIn(paths)];
+  }
+
+  /** Hidden paths of the user that paths in the private home of the sandbox probably mean. */
+  function meantIn(paths: readonly string[]): readonly FailedPath[] {
+    if (plan === undefined) return [];
+    return meantPaths(paths, plan.sandbox.policy).flatMap((meant) =>
+      hiddenIn([meant.path]).map((one) => ({ ...one, ...meant })),
+    );
   }
 
   /** The path that the config names is the one to grant, in place of a single file in it. */
-  function withConfigured(found: NamedPath): NamedPath & Pick<DeniedPath, "granted" | "isWorkspace"> {
+  function withConfigured(found: FailedPath): FailedPath & Pick<DeniedPath, "granted" | "isWorkspace"> {
     const named = { ...found, ...(configured && { granted: configured }) };
     // The data file that the config names, in a folder with other files.
     const own = plan?.notGranted.find(({ path, isShared }) => path === named.path && isShared === true);
@@ -401,7 +436,9 @@ function textsOf({ content }: JsonObject, isFailed: boolean): string[] {
 
 function hiddenHint(denied: FailedPath | undefined, command: string | undefined): string | undefined {
   if (denied === undefined) return undefined;
-  const { path, isNew, isScript, isReadOnly, protectedAs } = denied;
+  const { path, isNew, isScript, isReadOnly, protectedAs, inPrivateHome } = denied;
+  if (inPrivateHome !== undefined)
+    return `${privatePathText(inPrivateHome, path)}. ${pathGrantHint(denied, command)}`;
   if (isNew === true && isScript === true) return `There is no file ${path}. ${MISSING_SCRIPT_HINT}`;
   if (protectedAs !== undefined)
     return `The sandbox never lets the server change ${path}, which is ${protectedAs}.`;

@@ -3,7 +3,7 @@
 import { expect, test } from "vitest";
 import { PortolanError } from "../../errors/index.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
-import { fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
+import { comparisonHint, fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
 
 function hintFor(
   line: string,
@@ -93,4 +93,19 @@ test("the hint for a TypeScript file that this Node.js cannot run names the file
   const error = new PortolanError("SERVER_START_FAILED", "it exited", { stderr });
   expect(typescriptHint(error)).toContain("cannot run the TypeScript file /srv/server.ts");
   expect(typescriptHint(new PortolanError("SERVER_START_FAILED", "it exited"))).toBeUndefined();
+});
+
+test("the hint for an unexplained end in a sandbox names the command without the sandbox", () => {
+  const at = { server: "my files", kind: "binary", sandbox: { backend: "bubblewrap" } } as LaunchPlan;
+  const command = "portolan grant 'my files' -w gw/portolan.yaml";
+  const ended = (stderr: string, data: Record<string, unknown> = { exitCode: 1 }): PortolanError =>
+    new PortolanError("SERVER_START_FAILED", "it exited", { stderr, data });
+  expect(comparisonHint(at, ended("no"), command)).toContain(
+    "portolan list 'my files' --sandbox 'my files'=off -w gw/portolan.yaml.",
+  );
+  expect(comparisonHint(at, ended("SyntaxError: x"), command)).toBeUndefined();
+  expect(comparisonHint(at, ended("no", { exitCode: 0, stdout: "hello" }), command)).toBeUndefined();
+  expect(comparisonHint(at, ended("no", { startTimeoutMs: 5 }), command)).toBeUndefined();
+  expect(comparisonHint(at, ended("no"), undefined)).toBeUndefined();
+  expect(comparisonHint({ ...at, kind: "docker" }, ended("no"), command)).toBeUndefined();
 });

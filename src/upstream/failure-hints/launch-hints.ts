@@ -6,7 +6,7 @@ import { shellWord } from "../../base/text/command-line.ts";
 import type { LaunchPlan } from "../../launch/index.ts";
 import { constants } from "node:os";
 import type { PortolanError } from "../../errors/index.ts";
-import { limitRule, type ResourceLimits } from "../../model/index.ts";
+import { IN_DRIVER, IN_PROGRAM, limitRule, type ResourceLimits } from "../../model/index.ts";
 
 /** Options of uvx and pipx that are followed by a value. */
 const WITH_VALUE = new Set(
@@ -147,4 +147,29 @@ function signalOf({ signal, exitCode }: PortolanError["data"]): NodeJS.Signals |
   const number = typeof exitCode === "number" ? exitCode - 128 : 0;
   const found = Object.entries(constants.signals).find(([, value]) => value === number);
   return found?.[0] as NodeJS.Signals | undefined;
+}
+
+/** Whether the source of the program cannot be parsed, which has nothing to do with a sandbox. */
+export function isProgramMistake(stderr = ""): boolean {
+  return /^(?:SyntaxError|IndentationError|TabError): /m.test(stderr);
+}
+
+/**
+ * For a program of a config file that ended while starting in a sandbox, if nothing else explains it: the command that starts it
+ * without the sandbox, for comparison.
+ */
+export function comparisonHint(
+  plan: LaunchPlan | undefined,
+  { code, data, stderr }: PortolanError,
+  command: string | undefined,
+): string | undefined {
+  if (isProgramMistake(stderr)) return undefined;
+  if (command === undefined || command === IN_PROGRAM || command === IN_DRIVER) return undefined;
+  if (plan === undefined || plan.sandbox.backend === "none" || plan.kind === "docker") return undefined;
+  const hasEnded = data.exitCode !== undefined || data.signal !== undefined;
+  // Text on stdout that is no message is an explanation.
+  if (code !== "SERVER_START_FAILED" || !hasEnded || data.stdout !== undefined) return undefined;
+  const name = shellWord(plan.server);
+  const [, workspace = ""] = command.split(`portolan grant ${name}`);
+  return `The server runs in a sandbox. To test whether the sandbox is the reason, start the server without it: portolan list ${name} --sandbox ${name}=off${workspace}. To see its grants: portolan why --plan ${name}${workspace}`;
 }

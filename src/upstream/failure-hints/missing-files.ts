@@ -11,6 +11,7 @@ const NODE = /Cannot find (?:module|package) '([^'\n]{1,1000})'(?: imported from
 const REQUIRED_BY = /^Require stack:\n- (\/[^\n]{1,1000})/m;
 /** Python: can't open file '/srv/server.py': [Errno 2] No such file or directory */
 const PYTHON = /can't open file '(\/[^'\n]{1,1000})': \[Errno 2\]/;
+const IS_RELATIVE = /^\.{1,2}(?:\/|$)/;
 /** A module without an extension may be a file or a folder. */
 const ENDINGS = ["", ".js", ".cjs", ".mjs", ".json", ".node", ".ts"];
 
@@ -29,8 +30,23 @@ export function missingFileHint(plan: LaunchPlan | undefined, error: PortolanErr
   if (isAbsolute(name)) return exists(name) ? undefined : fileHint(plan, name);
   if (from === undefined) return undefined;
   const path = resolve(dirname(from), name);
-  if (/^\.{1,2}(?:\/|$)/.test(name)) return exists(path) ? undefined : fileHint(plan, path);
-  return isInstalledFor(from, name) ? undefined : packageHint(plan, name, from);
+  if (IS_RELATIVE.test(name)) return exists(path) ? undefined : fileHint(plan, path);
+  return isInstalledFor(from, packageNameOf(name)) ? undefined : packageHint(plan, name, from);
+}
+
+/** The package that a program of Node.js could not load, and the file that imports it. */
+export function missingNodePackage(
+  stderr: string,
+): { readonly packageName: string; readonly from: string | undefined } | undefined {
+  const [, name = "", importer] = NODE.exec(stderr) ?? [];
+  if (name === "" || name.startsWith("node:") || isAbsolute(name) || IS_RELATIVE.test(name)) return undefined;
+  return { packageName: packageNameOf(name), from: importer ?? REQUIRED_BY.exec(stderr)?.[1] };
+}
+
+/** `@scope/name` of `@scope/name/file`. */
+function packageNameOf(name: string): string {
+  const [first = "", second = ""] = name.split("/");
+  return first.startsWith("@") ? join(first, second) : first;
 }
 
 function exists(path: string): boolean {
@@ -38,9 +54,7 @@ function exists(path: string): boolean {
 }
 
 /** Whether a folder above the file has the package, as Node.js looks for it. */
-function isInstalledFor(from: string, name: string): boolean {
-  const [first = "", second = ""] = name.split("/");
-  const packageName = first.startsWith("@") ? join(first, second) : first;
+function isInstalledFor(from: string, packageName: string): boolean {
   let folder = dirname(from);
   while (!existsSync(join(folder, "node_modules", packageName))) {
     const above = dirname(folder);

@@ -15,6 +15,7 @@ import type { EraMemory } from "../negotiation/era-memory.ts";
 import { reportsFailedAccess } from "../failure-hints/failed-access.ts";
 import { httpProgramHint } from "../failure-hints/http-programs.ts";
 import type { LaunchDiagnostics } from "../failure-hints/launch-diagnostics.ts";
+import { isProgramMistake } from "../failure-hints/launch-hints.ts";
 import type { Session, SessionOptions } from "./session.ts";
 import { timerMs } from "../waiting.ts";
 
@@ -154,7 +155,7 @@ function startError(
   const message = why === undefined ? error.message : `${error.message}: ${why}`;
   // A program that ended does not serve its URL.
   const http = error.code === "TIMEOUT" ? httpProgramHint(`${printed.stdout}${stderr ?? ""}`) : undefined;
-  const hint = startHint(error, plan, launch);
+  const hint = startHint(error, plan, launch, isNoise);
   return new PortolanError("SERVER_START_FAILED", message, {
     server: name,
     stderr,
@@ -169,20 +170,25 @@ function startHint(
   { code, hint, stderr }: PortolanError,
   plan: LaunchPlan | undefined,
   settings: LaunchSettings | undefined,
+  isNoise: boolean,
 ): string | undefined {
-  if (code === "SERVER_CRASHED")
-    return plan === undefined ? undefined : boxHint(plan, settings, stderr ?? "");
+  if (code === "SERVER_CRASHED") {
+    // A program that prints other text than messages has a reason to fail that is not its sandbox.
+    const isExplained = isNoise && !reportsFailedAccess(stderr ?? "");
+    return plan === undefined || isExplained || isProgramMistake(stderr)
+      ? undefined
+      : sandboxHint(plan, settings);
+  }
   if (hint !== ERROR_CODES.CONNECTION_LOST.hint) return hint;
   return "Check the URL, and that the server runs and can be reached from here.";
 }
 
-/** The hint for a program that ended while starting in a sandbox, if its stderr reports an access that failed. */
-function boxHint(
-  { notGranted, sandbox }: LaunchPlan,
+/** The hint for a program that ended while starting in a sandbox: how to compare this with a start without a sandbox. */
+function sandboxHint(
+  { kind, notGranted, sandbox }: LaunchPlan,
   settings: LaunchSettings | undefined,
-  stderr: string,
 ): string | undefined {
-  if (sandbox.backend === "none" || !reportsFailedAccess(stderr)) return undefined;
+  if (sandbox.backend === "none" || kind === "docker") return undefined;
   // The launch diagnostics explain hidden paths.
   if (notGranted.length > 0) return undefined;
   return `The server runs in a sandbox. To see its grants: portolan why --plan <server>, or portolan why --plan -- <command...>. To test whether the sandbox is the reason, start the server with ${modeWords(settings, "off")}.`;
