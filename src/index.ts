@@ -135,6 +135,7 @@ export {
   type McpOAuth,
   type McpOptions,
   type McpStdioConfig,
+  type McpToken,
   type RequestOptions,
   type ServerDescription,
   type Tool,

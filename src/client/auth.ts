@@ -1,8 +1,8 @@
-// The `auth` option of `connectMcp()`: a provider of the caller, or the default one.
+// The `auth` option of `connectMcp()`: a fixed token, a provider of the caller, or the default one.
 
 import type { OnSecrets, RequestAuth } from "../oauth/index.ts";
 import type { TransportConfig } from "./config.ts";
-import type { McpOAuth } from "./types.ts";
+import type { McpHttpConfig, McpToken } from "./types.ts";
 
 /** Loads the default provider only when it is asked for. `onSecrets` receives tokens, so that errors do not show them. */
 export async function toRequestAuth(
@@ -12,6 +12,7 @@ export async function toRequestAuth(
 ): Promise<RequestAuth | undefined> {
   if (config.transport === "stdio" || config.auth === undefined) return undefined;
   if (isProvider(config.auth)) return config.auth;
+  if (isToken(config.auth)) return undefined;
   const { openLoginPage, showDeviceCode, store, ...settings } = config.auth;
   const { createMemoryStore, ServerLogin } = await import("../oauth/index.ts");
   return new ServerLogin({
@@ -20,6 +21,18 @@ export async function toRequestAuth(
   });
 }
 
-function isProvider(auth: McpOAuth | RequestAuth): auth is RequestAuth {
+type Auth = NonNullable<McpHttpConfig["auth"]>;
+
+function isProvider(auth: Auth): auth is RequestAuth {
   return "headers" in auth && typeof auth.headers === "function";
+}
+
+/** A provider may have a token of its own. */
+function isToken(auth: Auth): auth is McpToken {
+  return "token" in auth && !isProvider(auth);
+}
+
+/** The headers of a fixed token, which need no provider. */
+export function tokenHeaders(auth: Auth | undefined): Readonly<Record<string, string>> | undefined {
+  return auth === undefined || !isToken(auth) ? undefined : { Authorization: `Bearer ${auth.token}` };
 }

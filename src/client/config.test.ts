@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { PortolanError } from "../errors/index.ts";
 import { toServerDefinition, type TransportConfig, unreplacedReferences, withTransport } from "./config.ts";
+import type { RequestAuth } from "../oauth/index.ts";
 import type { McpConfig } from "./types.ts";
 
 describe("toServerDefinition", () => {
@@ -38,6 +39,26 @@ describe("toServerDefinition", () => {
   it.each([false, "off", { mode: "off" }] as const)("reads the sandbox %j as off", (sandbox) => {
     const { launch } = toServerDefinition({ transport: "stdio", command: "x", sandbox });
     expect(launch?.sandbox).toEqual({ mode: "off" });
+  });
+
+  it.each([
+    ["a missing token", { token: undefined }, {}, "auth.token must be a string, not undefined"],
+    ["settings of OAuth", { token: "a", clientId: "b" }, {}, 'unknown key "clientId" in auth'],
+    ["a header", { token: "a" }, { authorization: "b" }, "auth.token and headers.Authorization cannot be"],
+    ["a line break", { token: "a\nb" }, {}, "HTTP does not allow"],
+  ])("refuses a fixed token with %s", (_, auth, headers, problem) => {
+    const config = { transport: "http", url: "http://h.test/mcp", auth, headers };
+    const thrown = catchError(() => toServerDefinition(config as unknown as TransportConfig));
+    expect(thrown.message).toContain(problem);
+  });
+
+  it("leaves the token of a provider to the provider", () => {
+    const auth = { token: "a", headers: async () => ({}), refused: async () => "retry" as const };
+    const { endpoint } = toServerDefinition({
+      ...{ transport: "http", url: "http://h.test/mcp" },
+      auth: auth as unknown as RequestAuth,
+    });
+    expect(endpoint).not.toHaveProperty("headers.Authorization");
   });
 
   it("reports every problem at once", () => {

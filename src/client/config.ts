@@ -13,6 +13,7 @@ import {
   type ServerDefinition,
   toCommandLine,
 } from "../model/index.ts";
+import { tokenHeaders } from "./auth.ts";
 import { ANY_CONFIG, configProblems, HTTP_CONFIG, STDIO_CONFIG } from "./options.ts";
 import type { McpConfig, McpHttpConfig, McpStdioConfig } from "./types.ts";
 
@@ -112,23 +113,30 @@ function readEndpoint(config: TransportConfig, problems: string[]): Endpoint | u
     else problems.push('transport must be "stdio", "http", "sse" or "websocket"');
     return undefined;
   }
-  const { url, headers } = config;
+  const { url, headers, auth } = config;
   if (typeof url !== "string" || !URL.canParse(url)) problems.push("url must be an absolute URL");
   else if (!protocols.includes(new URL(url).protocol))
     problems.push(`url must begin with ${protocols.join("// or ")}//`);
   if (typeof url === "string" && config.transport === "websocket" && url.includes("#")) {
     problems.push("a WebSocket url must not have a fragment");
   }
+  const ofToken = isObject(auth) ? tokenHeaders(auth) : undefined;
   if (headers !== undefined && !isStringMap(headers)) {
     problems.push("headers must map names to strings without NUL");
-  } else if (headers !== undefined) {
-    for (const [name, value] of Object.entries(headers)) {
+  } else {
+    if (ofToken !== undefined && Object.keys(headers ?? {}).some((name) => /^authorization$/i.test(name)))
+      problems.push("auth.token and headers.Authorization cannot be set together");
+    for (const [name, value] of Object.entries({ ...headers, ...ofToken })) {
       // eslint-disable-next-line no-control-regex -- exactly the characters that a header must not carry
       if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(name) || !/^[\t\x20-\x7E\x80-\xFF]*$/.test(value))
         problems.push(`the header "${name}" has a character that HTTP does not allow in its name or value`);
     }
   }
-  return { transport: config.transport, url, headers };
+  return {
+    transport: config.transport,
+    url,
+    headers: ofToken === undefined ? headers : { ...headers, ...ofToken },
+  };
 }
 
 function readLimits(given: McpConfig["limits"], problems: string[]): Limits {

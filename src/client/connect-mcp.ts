@@ -6,6 +6,7 @@ import { createEraMemory, openUpstream } from "../upstream/index.ts";
 import { toRequestAuth } from "./auth.ts";
 import { toServerDefinition, unreplacedReferences, withTransport } from "./config.ts";
 import { Connection } from "./connection.ts";
+import { fromGateway } from "./gateway-errors.ts";
 import { rootFolders, toServerRequestHandler, toCapabilities } from "./handlers.ts";
 import type { McpConfig, McpConnection, McpStdioConfig } from "./types.ts";
 import { VERSION } from "./version.ts";
@@ -73,6 +74,8 @@ export async function connectServer(from: McpConfig, grantCommand?: string): Pro
     createAuth: (onSecrets) => toRequestAuth(config, definition.name, onSecrets),
     signal: config.signal,
     grantCommand,
+  }).catch((thrown: unknown) => {
+    throw fromGateway(thrown);
   });
   return new Connection(upstream, {
     limits: definition.limits,

@@ -10,13 +10,22 @@ import {
 } from "../errors/index.ts";
 import { type CallToolResult, isObject } from "../model/index.ts";
 
+/** An answer of a gateway, or the refusal of a whole HTTP request, which has a JSON-RPC error in its body. */
+const FROM_GATEWAY: ReadonlySet<ErrorCode> = new Set([
+  "RPC_ERROR",
+  "AUTH_REQUIRED",
+  "FORBIDDEN",
+  "RATE_LIMITED",
+  "HTTP_ERROR",
+]);
+
 /**
  * The error with the code of the gateway. Only the outermost layer may use it: to restarts, repeats and health checks of this
  * program, the error stays an answer of the remote server. `keepsServer`: it does not get the name that the gateway has for its
  * server.
  */
 export function fromGateway(thrown: unknown, { keepsServer = false } = {}): unknown {
-  if (!isPortolanError(thrown) || thrown.code !== "RPC_ERROR") return thrown;
+  if (!isPortolanError(thrown) || !FROM_GATEWAY.has(thrown.code)) return thrown;
   const { rpcData } = thrown.data;
   if (!isObject(rpcData) || !isErrorCode(rpcData.code) || typeof rpcData.hint !== "string") return thrown;
   const { code, hint, server, tool, neverRan, retryAfterMs } = rpcData;

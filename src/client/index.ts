@@ -17,6 +17,7 @@ export type {
   McpOAuth,
   McpOptions,
   McpStdioConfig,
+  McpToken,
   RequestOptions,
   ServerDescription,
   Tool,

@@ -17,6 +17,7 @@ import type {
   McpOAuth,
   McpOptions,
   McpStdioConfig,
+  McpToken,
   RequestOptions,
 } from "./types.ts";
 
@@ -120,11 +121,23 @@ const provider: OptionKind = (value, path) =>
     ? []
     : [{ message: `${path} must be an object with a function headers()` }];
 
+const TOKEN: OptionTable<McpToken> = { token: text };
+
+/** The last kind names the problems, so that a token is not reported as an unknown setting of OAuth. */
+const auth: OptionKind = (value, path) => {
+  if (!isObject(value) || !Object.hasOwn(value, "token")) return either(provider, fields(OAUTH))(value, path);
+  const ofToken: OptionKind = (given, at) => [
+    ...(isObject(given) && given.token === undefined ? text(given.token, `${at}.token`) : []),
+    ...fields(TOKEN)(given, at),
+  ];
+  return either(provider, ofToken)(value, path);
+};
+
 export const HTTP_CONFIG: OptionTable<McpHttpConfig> = {
   ...COMMON,
   url: anything,
   headers: anything,
-  auth: either(provider, fields(OAUTH)),
+  auth,
 };
 
 /** The problems of a config, whose transport is known. `others` is the table of the other transports. */

@@ -102,8 +102,13 @@ export interface McpHttpConfig extends McpOptions {
   transport?: "http" | "sse" | "websocket" | undefined;
   url: string;
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Logs in to a server behind OAuth: settings of the default provider, or a provider of your own. */
-  auth?: McpOAuth | RequestAuth | undefined;
+  /** A fixed token, or a login to a server behind OAuth: settings of the default provider, or a provider of your own. */
+  auth?: McpToken | McpOAuth | RequestAuth | undefined;
+}
+
+/** A fixed token for `auth`. Every request has the header `Authorization: Bearer <token>`. */
+export interface McpToken {
+  token: string;
 }
 
 /** Settings of the default provider of `auth`. */

@@ -15,7 +15,7 @@ import type { Acquirer, Approve, ContractCall, Dispatched, DispatchParts } from 
 import { dispatch } from "./dispatch/dispatch.ts";
 import { fail } from "./dispatch/failure.ts";
 import type { BoundTool, DriverHooks } from "./driver/bound-tool.ts";
-import { DriverRegistry } from "./driver/driver-registry.ts";
+import { type DriverEntry, DriverRegistry } from "./driver/driver-registry.ts";
 import { type DriverReport, reportOf } from "./driver/driver-state.ts";
 import type { RegisteredDriver } from "./driver/registered-driver.ts";
 import { SetHandOver } from "./driver/hand-over.ts";
@@ -28,11 +28,6 @@ import type { Resolution } from "./routing/route.ts";
 import { BackgroundTasks } from "./verification/background-tasks.ts";
 import type { ToolApproval } from "./verification/compare-server.ts";
 import type { Acquire } from "./verification/driver-verification.ts";
-
-export interface DriverEntry {
-  readonly driver: Driver;
-  readonly hooks?: DriverHooks;
-}
 
 export interface ContractsOptions {
   readonly name?: string;
@@ -150,7 +145,7 @@ export class ContractSet {
       set.close();
       throw error;
     }
-    for (const { driver, hooks } of options.drivers) set.#add(driver, hooks ?? {});
+    for (const entry of options.drivers) set.#add(entry);
     set.registry.releaseUnneeded();
     return set;
   }
@@ -165,14 +160,14 @@ export class ContractSet {
     let found: Diagnostic[] | undefined = [];
     const report: Report = (diagnostic) =>
       found === undefined ? this.#report(diagnostic) : void found.push(diagnostic);
-    const { diagnostics } = await this.#register(driver, hooks, report);
+    const { diagnostics } = await this.#register({ driver, hooks }, report);
     for (const one of found) if (!diagnostics.includes(one)) this.#report(one);
     found = undefined;
     return diagnostics;
   }
 
-  async #register(driver: Driver, hooks: DriverHooks, report?: Report): Promise<RegisteredDriver> {
-    const { registered, verification } = this.#add(driver, hooks, report);
+  async #register(entry: DriverEntry, report?: Report): Promise<RegisteredDriver> {
+    const { registered, verification } = this.#add(entry, report);
     this.registry.releaseUnneeded();
     await verification;
     return registered;
@@ -204,21 +199,22 @@ export class ContractSet {
     const waiting = this.registry
       .shown()
       .filter(
-        ({ status, driver }) =>
-          status === "refused" && driver.implements.some(({ tool }) => idIn(tool) === id),
+        ({ status, driver, codeRefusal }) =>
+          status === "refused" &&
+          codeRefusal === undefined &&
+          driver.implements.some(({ tool }) => idIn(tool) === id),
       );
-    await Promise.all(waiting.map(({ driver, hooks }) => this.#register(driver, hooks)));
+    await Promise.all(waiting.map(({ driver, hooks }) => this.#register({ driver, hooks })));
     return [];
   }
 
   /** A driver without a predecessor can be called at once; a call that comes before its verification waits for it. */
   #add(
-    driver: Driver,
-    hooks: DriverHooks,
+    entry: DriverEntry,
     report: Report = this.#report,
   ): { registered: RegisteredDriver; verification: Promise<void> } {
     const isEager = this.options.probe !== "lazy";
-    const registered = this.registry.add(driver, hooks, isEager, report);
+    const registered = this.registry.add(entry, isEager, report);
     const verification = isEager ? this.#verifyFirst(registered) : Promise.resolve();
     this.#verifications.add(verification);
     return { registered, verification };
@@ -262,7 +258,10 @@ export class ContractSet {
     const registered = this.registry.find(id);
     if (registered === undefined)
       return { ok: false, failure: fail("not_found", `There is no driver ${id}.`) };
-    const { driver, hooks } = registered;
+    const { driver, hooks, codeRefusal } = registered;
+    // Only the code knows whether and how this driver logs in.
+    if (codeRefusal !== undefined)
+      return { ok: false, failure: fail("tool_unavailable", hintedMessage(codeRefusal)) };
     if (!this.auth.needsLogin(driver, hooks)) return { ok: true };
     return this.auth.ready(driver, hooks, this.context({ ...context, interactive: true }), signal);
   }

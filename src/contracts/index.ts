@@ -19,7 +19,6 @@ export {
   OTHERS_META,
 } from "./contract/call-context.ts";
 export { runExamples } from "./contract/examples.ts";
-export type { DriverEntry } from "./contract-set.ts";
 export { checkContractCall, checkRegistered } from "./check-input.ts";
 export { type Contracts, openContracts, type OpenContractsOptions } from "./contracts-upstream.ts";
 export {
@@ -67,6 +66,7 @@ export type {
   RefreshResult,
 } from "./driver/bound-tool.ts";
 export type { ToolApproval } from "./verification/compare-server.ts";
+export type { DriverEntry } from "./driver/driver-registry.ts";
 export type { DriverReport } from "./driver/driver-state.ts";
 export { hasLogin, processKey } from "./driver/process-key.ts";
 export { checkDriver, type RefusedContract } from "./registration/check-driver.ts";

@@ -172,9 +172,9 @@ export const ERROR_CODES: Readonly<Record<ErrorCode, ErrorProperties>> = {
     "The sandbox allows this host. Check the name of the host, and the network of this machine.",
   ),
   PACKAGE_NOT_FOUND: entry(
-    2,
+    3,
     404,
-    -32602,
+    -32603,
     "Check the name and the version of the package: portolan search <words>.",
   ),
   INSTALL_FAILED: entry(3, 502, -32603, "Check the package's name and version, and the network."),

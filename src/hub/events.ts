@@ -79,7 +79,8 @@ export interface SandboxDeniedEvent extends Common {
   /** `unreachable`: the sandbox grants the host, but this machine could not reach it. Absent for a host that is not granted. */
   readonly kind?: "unreachable";
   readonly host: string;
-  readonly port: number;
+  /** Absent if the sandbox refused the lookup of the name: the server had not chosen a port yet. */
+  readonly port?: number;
   readonly reason: string;
   /** The network rule that would allow the connection, if it is not the host itself. */
   readonly rule?: string;
@@ -258,7 +259,8 @@ export function toLaunchEvent(
 ): Unstamped<HubEvent> | undefined {
   if (news.type === "denied") {
     const [host, reason] = [redactor.redactText(news.host), redactor.redactText(news.reason)];
-    const { kind, port, grant: rule } = news;
+    const { kind, grant: rule } = news;
+    const port = news.port === 0 ? undefined : news.port;
     return { type: "mcp.sandbox_denied", server, ...(kind && { kind }), host, port, reason, rule };
   }
   if (news.type === "progress") {

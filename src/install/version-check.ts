@@ -74,7 +74,10 @@ export async function checkVersion(
 
 /** An error that prevented the version command is an error of the check; the server may be fine. */
 export function checkError({ command }: VersionCheck, error: unknown): unknown {
-  if (!isPortolanError(error) || !["SERVER_START_FAILED", "INSTALL_FAILED"].includes(error.code))
+  if (
+    !isPortolanError(error) ||
+    !["SERVER_START_FAILED", "INSTALL_FAILED", "PACKAGE_NOT_FOUND"].includes(error.code)
+  )
     return error;
   const { code, message, hint, data } = error;
   return new PortolanError(code, `the version check ${JSON.stringify(command)} cannot run: ${message}`, {

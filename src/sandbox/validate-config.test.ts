@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { expect, test } from "vitest";
 import type { SandboxConfig } from "../model/index.ts";
 import { validateSandbox } from "./validate-config.ts";
@@ -22,6 +23,8 @@ test.each([
   [{ backend: "none" }, "backend must be"],
   [{ backend: "foo" }, "backend must be"],
   [{ fs: { deny: ["etc/shadow"] } }, "absolute path"],
+  [{ fs: { write: ["./notes"] } }, `not "./notes": write ${JSON.stringify(resolve("notes"))}`],
+  [{ fs: { read: ["${HOME}/a"] } }, /begin with ~\/, not "\$\{HOME\}\/a"$/],
   [{ fs: { raed: [] } }, "fs has no setting raed"],
   [{ limits: { memory: "1GB" } }, "limits has no setting memory"],
   [{ limits: { memoryBytes: -1 } }, "at least 0"],

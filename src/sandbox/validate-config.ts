@@ -1,11 +1,12 @@
 // Validates a sandbox config that a program passes to connectMcp(), which no parser has checked.
 
-import { isAbsolute } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { PortolanError } from "../errors/index.ts";
 import { isObject, parseNetworkRule, type SandboxConfig } from "../model/index.ts";
 
 type Check = (value: unknown, path: string, problems: string[]) => void;
 
+const MAX_SHOWN = 200;
 const SIZES = ["memoryBytes", "processes", "openFiles", "cpuSeconds", "fileBytes", "niceness"];
 
 const text: Check = (value, path, problems) => {
@@ -19,10 +20,18 @@ const size: Check = (value, path, problems) => {
   if (typeof value !== "number" || !Number.isFinite(value) || value < 0)
     problems.push(`${path} must be a number of at least 0`);
 };
+/** The absolute path that a relative path of a program means. A reference such as `${HOME}` is none. */
+function meant(path: string): string {
+  if (path === "" || path.startsWith("~") || /[$\0]/.test(path) || path.length > MAX_SHOWN) return "";
+  return `: write ${JSON.stringify(resolve(path))}`;
+}
+
 const folder: Check = (value, path, problems) => {
   text(value, path, problems);
   if (typeof value === "string" && !isAbsolute(value) && value !== "~" && !value.startsWith("~/"))
-    problems.push(`${path} must be an absolute path, or begin with ~/`);
+    problems.push(
+      `${path} must be an absolute path, or begin with ~/, not ${JSON.stringify(value.slice(0, MAX_SHOWN))}${meant(value)}`,
+    );
 };
 const host: Check = (value, path, problems) => {
   const parsed = parseNetworkRule(String(value));

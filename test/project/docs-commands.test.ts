@@ -38,6 +38,7 @@ const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${n
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "npm ci && npm start": "scripts/fresh-machine.mjs runs it",
   "npm ci && npm test": "scripts/fresh-machine.mjs runs it",
+  "npm install ~/portolan/portolan-*.tgz": "test/project/package.test.ts installs the packed file",
   "portolan login notes": "there is no such server; test/oauth/command.test.ts logs in to a stand-in",
   "portolan login notes --no-browser": "as above",
   "portolan login notes --account work": "as above",
@@ -148,6 +149,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   "docs/reference/events.md": { files: FILE_SERVER },
   "docs/reference/gateway.md": { files: BOTH_SERVERS },
   "docs/reference/mcpfile.md": { files: { "mcpfile.yaml": "yaml 1" } },
+  "docs/start/agent.md": {},
   "docs/start/contract.md": {},
   "docs/start/gateway.md": {
     home: { ".cursor/mcp.json": JSON.stringify({ mcpServers: { everything: SERVERS.everything } }) },

@@ -84,7 +84,7 @@ for (const name of BACKENDS)
         // The event comes before the server gets its answer.
         expect(events.filter(({ type }) => type === "mcp.sandbox_denied")).toMatchObject([
           {
-            ...{ server: "one", host: `${way}.example`, port: 0 },
+            ...{ server: "one", host: `${way}.example`, port: undefined },
             reason: "the server's sandbox grants no host",
           },
         ]);

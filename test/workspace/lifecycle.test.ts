@@ -371,7 +371,7 @@ test("a reload tries a server again at once whose package did not exist before",
   await gateway.settled();
   // The next attempt would come after 30 seconds.
   expect(gateway.health()).toMatchObject([
-    { alias: "one", state: "blocked", error: { code: "INSTALL_FAILED" } },
+    { alias: "one", state: "blocked", error: { code: "PACKAGE_NOT_FOUND" } },
   ]);
   registry.publish({ name: "late-server", version: "1.0.0", bin: "server.js", files: { "server.js": "" } });
   await gateway.reload();

@@ -66,7 +66,7 @@ export function detailOf(event: LiveEvent): string {
     case "mcp.config_reloaded":
       return changes(event);
     case "mcp.sandbox_denied":
-      return `${event.host}${event.port === 0 ? "" : `:${event.port}`} ${event.reason}`;
+      return `${event.host}${event.port === undefined ? "" : `:${event.port}`} ${event.reason}`;
     case "mcp.sandbox_path_denied":
       return `${event.path} ${event.reason}`;
     case "mcp.sandbox_relaxed":

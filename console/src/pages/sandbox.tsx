@@ -48,7 +48,7 @@ function grantOf(event: Denied[number]): string {
 
 function targetOf(event: Denied[number]): string {
   if (event.type === "mcp.sandbox_path_denied") return event.path;
-  return `${event.host}${event.port === 0 ? "" : `:${event.port}`}`;
+  return `${event.host}${event.port === undefined ? "" : `:${event.port}`}`;
 }
 
 function PlanCard({ plan, denied }: { readonly plan: LaunchPlan; readonly denied: Denied }): JSX.Element {

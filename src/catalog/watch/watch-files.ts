@@ -5,6 +5,12 @@ import { dirname, relative, resolve, sep } from "node:path";
 import { isHidden } from "../files/glob.ts";
 import type { WatchPlan } from "../load.ts";
 
+/**
+ * The watch does not keep a program running that has forgotten to close it. On Windows it does: there, the deletion of
+ * a watched folder is an error, which chokidar handles for persistent watches only.
+ */
+const persistent = process.platform === "win32";
+
 export interface FileWatch {
   /** Resolves when the watch is active. */
   readonly ready: Promise<void>;
@@ -26,7 +32,7 @@ export function watchPlan(
     if (closed) return;
     const roots = rootsOf(folder, plan);
     const ignored = createFilter(roots, plan);
-    const watcher = watch(roots, { ignored, ignoreInitial: true, followSymlinks: true });
+    const watcher = watch(roots, { ignored, ignoreInitial: true, followSymlinks: true, persistent });
     closeWatcher = () => watcher.close();
     watcher.on("all", onChange);
     watcher.on("error", onError);

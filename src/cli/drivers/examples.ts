@@ -86,21 +86,17 @@ function usable(contracts: Contracts, id: string): DriverReport {
   if (report === undefined)
     throw new PortolanError(
       "FILE_INVALID",
-      `The driver ${id} was not registered: its DRIVER.md or its code cannot be used.`,
+      `The driver ${id} was not registered: its DRIVER.md cannot be used.`,
       {
         server: id,
         hint: `See the errors: portolan why ${id}`,
       },
     );
   if (report.server === "refused")
-    throw new PortolanError(
-      "FILE_INVALID",
-      `The driver ${id} does not match its server: ${report.reason ?? ""}`,
-      {
-        server: id,
-        hint,
-      },
-    );
+    throw new PortolanError("FILE_INVALID", `Portolan refuses the driver ${id}: ${report.reason ?? ""}`, {
+      server: id,
+      hint,
+    });
   if (report.server === "unreachable")
     throw new PortolanError(
       "SERVER_UNAVAILABLE",

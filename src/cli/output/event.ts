@@ -80,7 +80,7 @@ function detailOf(event: HubEvent): string {
   }
   if (event.type === "mcp.sandbox_denied") {
     // Without a port, the server only looked up the host.
-    const port = event.port === 0 ? "" : `:${event.port}`;
+    const port = event.port === undefined ? "" : `:${event.port}`;
     return ` ${plainLine(event.host, 255)}${port} ${plainLine(event.reason, 500)}`;
   }
   if (event.type === "mcp.sandbox_path_denied") {

@@ -49,7 +49,7 @@ export function createServeEvents(
   }: HubEvent & { readonly type: "mcp.sandbox_denied" }): boolean => {
     const tried = hosts.get(server) ?? new Set();
     hosts.set(server, tried);
-    return tried.size < MAX_HOSTS && once(tried, `${kind} ${host}:${port}`);
+    return tried.size < MAX_HOSTS && once(tried, `${kind} ${host}:${port ?? ""}`);
   };
   let running = false;
   let ended = false;

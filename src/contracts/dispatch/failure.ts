@@ -120,6 +120,7 @@ function codeOf(error: PortolanError): { code: DriverErrorCode; retryable: boole
     case "RATE_LIMITED":
       return { code: "rate_limited", retryable: true };
     case "INSTALL_FAILED":
+    case "PACKAGE_NOT_FOUND":
       return { code: "install_failed", retryable: false };
     case "VERSION_MISMATCH":
       return { code: "version_mismatch", retryable: false };

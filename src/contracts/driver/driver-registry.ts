@@ -24,6 +24,13 @@ import {
 import { HealthCheck } from "./health-check.ts";
 import { RegisteredDriver } from "./registered-driver.ts";
 
+export interface DriverEntry {
+  readonly driver: Driver;
+  readonly hooks?: DriverHooks;
+  /** Why the code of the driver did not run. Such a driver is listed, and serves no call. */
+  readonly refused?: Diagnostic;
+}
+
 export interface RegistryOptions {
   /** The contracts of the workspace; more may be added later. */
   readonly contracts: readonly Contract[];
@@ -96,17 +103,23 @@ export class DriverRegistry {
   }
 
   /** Checks the file and registers the driver. With `isVerified`, `finishVerification` follows; then `releaseUnneeded`. */
-  add(driver: Driver, hooks: DriverHooks, isVerified: boolean, report: Report): RegisteredDriver {
+  add(
+    { driver, hooks = {}, refused: codeRefusal }: DriverEntry,
+    isVerified: boolean,
+    report: Report,
+  ): RegisteredDriver {
     const { contracts, refused, root } = this.#options;
-    const checked = checkDriver(driver, contracts, undefined, { root, hooks, refused });
     const conflicts = this.#conflictsOf(driver);
-    const diagnostics = placed(driver, [...conflicts, ...checked.diagnostics]);
+    const checked = checkDriver(driver, contracts, undefined, { root, hooks, refused });
+    // Without its code, a driver can lack what the checks look for.
+    const diagnostics =
+      codeRefusal === undefined ? placed(driver, [...conflicts, ...checked.diagnostics]) : [codeRefusal];
     const error = diagnostics.find(({ severity }) => severity === "error");
     // The reason reaches places without hints, such as the error of a call.
     const refusal = error && hintedMessage(error);
     const bound = refusal === undefined ? checked.bound : [];
     const named = namedContracts(driver, contracts, { root, refused });
-    const parts = { driver, hooks, bound, named, refusal, diagnostics, conflicts, report };
+    const parts = { driver, hooks, bound, named, refusal, codeRefusal, diagnostics, conflicts, report };
     const registered = this.#register(parts);
     this.#own(registered);
     registered.health.start();
@@ -150,10 +163,11 @@ export class DriverRegistry {
     for (const one of released) if (!this.#borrowed.delete(one)) one.close();
   }
 
-  #register({ driver, hooks, bound, named, report, ...checked }: Checked): RegisteredDriver {
+  #register({ driver, hooks, bound, named, codeRefusal, report, ...checked }: Checked): RegisteredDriver {
     const { acquire, changed, healthPorts: ports, context } = this.#options;
     const verification = new DriverVerification({
       ...{ ...checked, driver, hooks, acquire, report, changed },
+      hasNoCode: codeRefusal !== undefined,
       compare: async (upstream) => {
         const found = await compareServer({ driver, hooks }, upstream, this.#options);
         return { ...found, diagnostics: placed(driver, found.diagnostics) };
@@ -163,7 +177,7 @@ export class DriverRegistry {
     const contract = bound[0]?.contract.id ?? "";
     const health = new HealthCheck({ driver, contract, verification, ports, context, changed });
     return new RegisteredDriver({
-      ...{ driver, hooks, named, verification, health },
+      ...{ driver, hooks, named, codeRefusal, verification, health },
       bound: new Map(bound.map((one) => [one.contract.id, one])),
       isBroken: checked.refusal !== undefined,
     });
@@ -193,6 +207,7 @@ interface Checked {
   readonly named: readonly string[];
   /** Why the file does not match its contracts; undefined when it does. */
   readonly refusal: string | undefined;
+  readonly codeRefusal: Diagnostic | undefined;
   readonly diagnostics: readonly Diagnostic[];
   readonly conflicts: readonly Diagnostic[];
   readonly report: Report;

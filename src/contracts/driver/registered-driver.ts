@@ -16,6 +16,7 @@ export interface RegisteredParts {
   readonly bound: ReadonlyMap<string, BoundTool>;
   readonly named: readonly string[];
   readonly isBroken: boolean;
+  readonly codeRefusal: Diagnostic | undefined;
   readonly verification: DriverVerification;
   readonly health: HealthCheck;
 }
@@ -28,15 +29,19 @@ export class RegisteredDriver implements DriverVersion {
   /** The ids of the contracts that its bindings name, also when the file does not match them. */
   readonly named: readonly string[];
   readonly isBroken: boolean;
+  /** Why the code of the driver did not run, so that its hooks are missing. */
+  readonly codeRefusal: Diagnostic | undefined;
   readonly verification: DriverVerification;
   readonly health: HealthCheck;
 
-  constructor({ driver, hooks, bound, named, isBroken, verification, health }: RegisteredParts) {
+  constructor(parts: RegisteredParts) {
+    const { driver, hooks, bound, named, isBroken, codeRefusal, verification, health } = parts;
     this.driver = driver;
     this.hooks = hooks;
     this.bound = bound;
     this.named = named;
     this.isBroken = isBroken;
+    this.codeRefusal = codeRefusal;
     this.verification = verification;
     this.health = health;
   }

@@ -52,8 +52,11 @@ export function obstacleOf(
   { loginOnly, lastResort }: { readonly loginOnly: boolean; readonly lastResort: boolean },
 ): Obstacle | undefined {
   const { server, auth, health, healthReason } = status;
-  if (server.kind === "refused")
-    return { reason: `it does not match its contracts: ${server.reason}`, code: "tool_unavailable" };
+  if (server.kind === "refused") {
+    const { reason, hasNoCode } = server;
+    const why = hasNoCode === true ? reason : `it does not match its contracts: ${reason}`;
+    return { reason: why, code: "tool_unavailable" };
+  }
   if (server.kind === "unavailable") return { reason: server.fault.reason, code: server.fault.code };
   if (server.kind === "retryDue" && !lastResort) {
     const { reason, code } = server.fault;

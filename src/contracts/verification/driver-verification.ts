@@ -29,6 +29,8 @@ export interface DriverVerificationOptions {
   readonly conflicts: readonly Diagnostic[];
   /** The file does not match its contracts: the driver is refused for good. */
   readonly refusal: string | undefined;
+  /** It is refused because its code did not run. */
+  readonly hasNoCode?: boolean;
   /** Routing or the lists may have changed. */
   readonly changed: () => void;
   /** A server matches the bindings. */
@@ -55,9 +57,9 @@ export class DriverVerification {
 
   constructor(options: DriverVerificationOptions) {
     this.#options = options;
-    const { refusal } = options;
+    const { refusal, hasNoCode } = options;
     this.#overall =
-      refusal === undefined ? UNVERIFIED : { kind: "refused", reason: refusal, isPaused: false };
+      refusal === undefined ? UNVERIFIED : { kind: "refused", reason: refusal, isPaused: false, hasNoCode };
     this.#diagnostics = options.diagnostics;
   }
 

@@ -29,8 +29,16 @@ export type SettledState =
   | { readonly kind: "unverified" }
   /** `isCurrent`: the server runs, and its lists have not changed since they were compared. */
   | { readonly kind: "verified"; readonly isCurrent: boolean }
-  /** `isPaused`: the refused server has ended. Another process is tried after a pause. */
-  | { readonly kind: "refused"; readonly reason: string; readonly isPaused: boolean }
+  /**
+   * `isPaused`: the refused server has ended. Another process is tried after a pause. `hasNoCode`: the driver is refused
+   * because its code did not run.
+   */
+  | {
+      readonly kind: "refused";
+      readonly reason: string;
+      readonly isPaused: boolean;
+      readonly hasNoCode?: boolean;
+    }
   /** Not tried again until a pause is over. */
   | { readonly kind: "unavailable"; readonly fault: ServerFault }
   /** The server failed, and may be tried again: in the background, or by a call that no other driver can serve. */

@@ -15,7 +15,7 @@ function planOf({ mounts = [], network = [] }: Grants, backend = "bubblewrap"): 
 }
 
 const common = { time: "2026-03-01T10:00:00.000Z", server: "files", reason: "it is not granted" };
-const host = (name: string, port: number, rule?: string): HubEvent => ({
+const host = (name: string, port?: number, rule?: string): HubEvent => ({
   ...{ ...common, type: "mcp.sandbox_denied", host: name, port, rule },
 });
 const pathDenied = (path: string, access: "read" | "write"): HubEvent => ({
@@ -30,7 +30,7 @@ test("the denial of a host stays open until a rule allows the host and port", ()
 });
 
 test("the denial of a name lookup stays open until a rule allows any port of the host", () => {
-  const events = [host("db.test", 0)];
+  const events = [host("db.test")];
   expect(openDenials([planOf({})], events)).toEqual(events);
   expect(openDenials([planOf({ network: ["db.test:5432"] })], events)).toEqual([]);
 });

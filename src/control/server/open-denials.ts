@@ -37,8 +37,8 @@ function isAllowed(rules: readonly string[], { host, port, rule }: SandboxDenied
   return rules.some((text) => {
     const parsed = parseNetworkRule(text);
     if (!parsed.ok) return false;
-    // Port 0 is a refused lookup, which a rule for any port allows.
-    const ports = target?.ports ?? (port === 0 ? parsed.rule.ports : [port]);
+    // Without a port, the lookup was refused, which a rule for any port allows.
+    const ports = target?.ports ?? (port === undefined ? parsed.rule.ports : [port]);
     return ports.some((one) => matchesRule(parsed.rule, target?.host ?? host, one));
   });
 }

@@ -17,17 +17,18 @@ import type { ServerContext } from "../processes/open-server-session.ts";
 /** All drivers wait for the module, which must do nothing but define a driver. */
 const LOAD_MS = 5_000;
 
-/** The driver with its code; undefined when its code may not run or cannot be loaded. */
+/** The driver with its code, or refused with the reason when its code may not run or cannot be loaded. */
 export async function withDriverCode(
   declaredDriver: ConfiguredDriver,
   { report, driverCode }: Pick<ServerContext, "report" | "driverCode">,
   loadMs: number = LOAD_MS,
-): Promise<DriverEntry | undefined> {
+): Promise<DriverEntry> {
   const { driver, entry } = declaredDriver;
   if (entry === undefined) return { driver };
-  const refuse = (message: string, hint: string): undefined => {
-    report({ code: "FILE_INVALID", severity: "error", server: driver.id, message, hint, file: entry });
-  };
+  const refuse = (message: string, hint: string): DriverEntry => ({
+    driver,
+    refused: { code: "FILE_INVALID", severity: "error", server: driver.id, message, hint, file: entry },
+  });
   if (driverCode !== true)
     return refuse(
       `Portolan did not run the code of the driver ${driver.id}: driver code is not allowed`,

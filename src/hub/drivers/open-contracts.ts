@@ -28,14 +28,13 @@ export async function openContractsSession(
   leave: AbortSignal,
   listener: ProcessListener,
 ): Promise<SessionHandle & { readonly upstream: Contracts }> {
-  const entries = await Promise.all(written.drivers.map((driver) => withDriverCode(driver, options)));
-  const drivers = entries.flatMap((entry) => entry ?? []);
+  const drivers = await Promise.all(written.drivers.map((driver) => withDriverCode(driver, options)));
   // The drivers as their code changed them, which everything below uses.
   const contracts = [...written.contracts];
   const endpoint: ContractsEndpoint = {
     ...written,
     contracts,
-    drivers: written.drivers.map((one, index) => ({ ...one, driver: entries[index]?.driver ?? one.driver })),
+    drivers: written.drivers.map((one, index) => ({ ...one, driver: drivers[index]?.driver ?? one.driver })),
   };
   const grants = new SecretGrants(
     endpoint.secrets,

@@ -133,6 +133,11 @@ function npmEnvironment(env: NodeJS.ProcessEnv, npmrc: string): Record<string, s
   return childEnvironment(chosen);
 }
 
+/** The package, or the version, does not exist. `kind` is the code of npm. */
+export function isMissingPackage(kind: string | undefined): boolean {
+  return kind === "E404" || kind === "ETARGET";
+}
+
 export async function readUserSettings(env: NodeJS.ProcessEnv): Promise<string> {
   const file =
     env.npm_config_userconfig ?? env.NPM_CONFIG_USERCONFIG ?? join(env.HOME ?? homedir(), ".npmrc");

@@ -9,7 +9,7 @@ import { certificateHint, packageNotFound, PortolanError } from "../../errors/in
 import { type PackageSpec, registryHint } from "../../model/index.ts";
 import { missingPlaces, PUT_THERE } from "../store/broken-parts.ts";
 import { type Made, refuseFullDisk } from "../store/store.ts";
-import { type NpmEnd, runNpm } from "./cli.ts";
+import { isMissingPackage, type NpmEnd, runNpm } from "./cli.ts";
 import { isAsAgreed, keyOf, type Lock, readLock, refuseOthers } from "./lock.ts";
 import { isNetworkFailure, NPM_LOG_LEVEL } from "./network.ts";
 import { dependenciesOf, refuseOtherDependencies, refuseSwappedBytes, toNpmLock } from "./dependencies.ts";
@@ -231,7 +231,7 @@ function npmError(wanted: PackageSpec, { reason, kind }: NpmEnd): PortolanError 
   const login = registry === undefined ? "npm login" : `npm login --registry=${registry}`;
   const notFound = kind === "E404" ? packageNotFound(spec, "npm's registry", login) : undefined;
   return new PortolanError(
-    "INSTALL_FAILED",
+    isMissingPackage(kind) ? "PACKAGE_NOT_FOUND" : "INSTALL_FAILED",
     notFound !== undefined
       ? `${notFound.message}: ${why}`
       : isNetworkFailure(kind)

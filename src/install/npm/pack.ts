@@ -7,7 +7,7 @@ import { readLimited } from "../../base/files/limited-read.ts";
 import { PortolanError } from "../../errors/index.ts";
 import { registryHint } from "../../model/index.ts";
 import { isNetworkFailure } from "./network.ts";
-import { runNpm } from "./cli.ts";
+import { isMissingPackage, runNpm } from "./cli.ts";
 
 const MAX_BYTES = 256 * 1024 * 1024;
 
@@ -44,7 +44,7 @@ export async function packNpmPackage(
     const [name] = (await readdir(folder)).filter((file) => file.endsWith(".tgz"));
     if (end.code !== 0 || name === undefined)
       throw new PortolanError(
-        "INSTALL_FAILED",
+        isMissingPackage(end.kind) ? "PACKAGE_NOT_FOUND" : "INSTALL_FAILED",
         `npm could not pack ${what}: ${end.reason || "it gave no reason"}`,
         {
           data: { reason: end.kind },

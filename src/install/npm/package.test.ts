@@ -237,7 +237,7 @@ describe("a failed installation leaves no files", () => {
 
   test("a package or a version that does not exist", async () => {
     await expect(install("nothing-like-it")).rejects.toMatchObject({
-      code: "INSTALL_FAILED",
+      code: "PACKAGE_NOT_FOUND",
       // npm begins each of its lines with the status.
       message: expect.stringMatching(
         /: 404 Not Found - GET \S+ - .*\n(?!404)[^\n]*nothing-like-it[^\n]*$/,
@@ -246,6 +246,7 @@ describe("a failed installation leaves no files", () => {
       hint: expect.stringContaining("name") as string,
     });
     await expect(install("dep@^9")).rejects.toMatchObject({
+      code: "PACKAGE_NOT_FOUND",
       message: expect.stringMatching(/: No matching version found for dep@\^9\./) as string,
       data: { reason: "ETARGET", permanent: true },
     });

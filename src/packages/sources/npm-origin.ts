@@ -41,7 +41,7 @@ export async function checkNpmOrigin(
   } catch (error) {
     signal?.throwIfAborted();
     if (!isPortolanError(error) || error.data?.["reason"] === "HASH_MISMATCH") throw error;
-    if (error.code !== "HTTP_ERROR" && error.code !== "INSTALL_FAILED") throw error;
+    if (!["HTTP_ERROR", "INSTALL_FAILED", "PACKAGE_NOT_FOUND"].includes(error.code)) throw error;
     const { message, hint } = error;
     return checkOrigin({ kind: "unknown", reason: message.replace(/\.$/, ""), hint }, options);
   }

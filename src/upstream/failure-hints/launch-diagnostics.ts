@@ -13,6 +13,7 @@ import {
   type DeniedPath,
   deniedHint,
   hiddenPathMessage,
+  IN_PROGRAM,
   isObject,
   type JsonObject,
   matchesRule,
@@ -99,6 +100,10 @@ const MAX_HIDDEN = 20;
 /** Errors that a refused connection or path may have caused. */
 const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
 
+/** For a server that a program declares. */
+const CREDENTIAL_HINT =
+  'Set a valid credential in the options of the server: auth: { token }, or headers such as { Authorization: "Bearer …" }. For a login with OAuth, set auth: { openLoginPage }.';
+
 /** The length up to which a result without an error is searched. */
 const MAX_PLAIN = 2_000;
 
@@ -171,6 +176,12 @@ export function createLaunchDiagnostics(
       onLaunch?.(news);
     },
     explain: (error, since, call) => {
+      if (
+        error.code === "AUTH_REQUIRED" &&
+        command === IN_PROGRAM &&
+        error.hint === ERROR_CODES.AUTH_REQUIRED.hint
+      )
+        return changedError(error, { hint: CREDENTIAL_HINT });
       if (!EXPLAINED.has(error.code)) return error;
       const words = `${error.message}\n${error.stderr ?? ""}`;
       heardFailed([...failedConnections(words), ...connectionsOf(call)]);

@@ -5,7 +5,7 @@ import { PortolanError } from "../../errors/index.ts";
 import { finalError, toFault, unavailableError } from "./faults.ts";
 
 test.each([
-  ["INSTALL_FAILED", { reason: "E404", permanent: true }, "blocking"],
+  ["PACKAGE_NOT_FOUND", { reason: "E404", permanent: true }, "blocking"],
   ["INSTALL_FAILED", { reason: "EAI_AGAIN" }, "transient"],
   ["SANDBOX_UNAVAILABLE", {}, "blocking"],
   ["SERVER_CRASHED", {}, "transient"],

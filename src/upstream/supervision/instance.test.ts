@@ -214,7 +214,9 @@ describe("transitions of an instance", () => {
     "after %i failures, Portolan looks for a package that is missing in its registry after %i ms",
     (failures, delay) => {
       const fault = toFault(
-        new PortolanError("INSTALL_FAILED", "no such package", { data: { reason: "E404", permanent: true } }),
+        new PortolanError("PACKAGE_NOT_FOUND", "no such package", {
+          data: { reason: "E404", permanent: true },
+        }),
       );
       const [failed] = reduceInstance(at(STARTING, { failures }), openFailed(fault), FACTS, EAGER);
       expect(failed.state).toMatchObject({ kind: "blocked", retryAt: FACTS.now + delay });

@@ -337,7 +337,8 @@ function isNotRunning({ kind }: InstanceState): boolean {
 function recheckMs({ error: { code, data } }: Fault, failures: number): number {
   if (code === "SECRET_MISSING" || code === "SECRET_STORE_FAILED")
     return backoffMs(failures - 1, SECRET_RECHECK_MS, MAX_DELAY_MS);
-  const isPermanent = code === "INSTALL_FAILED" && data.permanent === true;
+  const isInstall = code === "INSTALL_FAILED" || code === "PACKAGE_NOT_FOUND";
+  const isPermanent = isInstall && data.permanent === true;
   return isPermanent ? backoffMs(failures - 1, MAX_DELAY_MS, MAX_INSTALL_DELAY_MS) : MAX_DELAY_MS;
 }
 

@@ -13,6 +13,10 @@ export const REFUSALS: Readonly<Record<number, ErrorCode>> = {
   429: "RATE_LIMITED",
 };
 
+/** The hint for a 5xx status. */
+export const FAILURE_HINT =
+  "The server, or a proxy in front of it, reports a failure of its own. See the log of the server, or try again later.";
+
 export type TransportName = "stdio" | "http" | "sse" | "websocket" | "memory";
 
 export interface TransportEvents {

@@ -7,6 +7,7 @@ import { type UrlEndpoint, isRpcMessage, parseMessages } from "../../model/index
 import type { AuthHeaders } from "../../oauth/index.ts";
 import type { OutgoingMessage } from "./outgoing-message.ts";
 import {
+  FAILURE_HINT,
   neverRan,
   REFUSALS,
   type Transport,
@@ -88,7 +89,7 @@ export class WebSocketTransport implements Transport {
         const status = response.statusCode ?? 0;
         failure = new PortolanError(REFUSALS[status] ?? "HTTP_ERROR", `${server} answered HTTP ${status}`, {
           server,
-          hint: REFUSALS[status] === undefined ? NOT_OFFERED_HINT : undefined,
+          hint: REFUSALS[status] !== undefined ? undefined : status >= 500 ? FAILURE_HINT : NOT_OFFERED_HINT,
           data: { status, challenge: response.headers["www-authenticate"] },
         });
         socket.terminate();

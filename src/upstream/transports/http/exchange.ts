@@ -3,11 +3,11 @@
 import { merge } from "../../../base/collections/merge.ts";
 import { firstWords } from "../../../base/text/truncate.ts";
 import { parseUrl } from "../../../base/net/urls.ts";
-import type { RpcErrorObject } from "../../../model/index.ts";
+import { isObject, type RpcErrorObject } from "../../../model/index.ts";
 import type { Agent, Dispatcher } from "undici";
 import { certificateHint, PortolanError } from "../../../errors/index.ts";
 import { ByteBuffer } from "../byte-buffer.ts";
-import { REFUSALS } from "../transport.ts";
+import { FAILURE_HINT, REFUSALS } from "../transport.ts";
 import { SseParser, type SseEvent } from "./sse-parser.ts";
 
 type Controller = Parameters<NonNullable<Dispatcher.DispatchHandler["onRequestStart"]>>[0];
@@ -16,6 +16,7 @@ type HeaderMap = Record<string, string | string[] | undefined>;
 const MAX_REDIRECTS = 5;
 const MAX_ERROR_BODY_BYTES = 64 * 1024;
 const SHOWN_BODY_CHARS = 512;
+const SHOWN_LINE_CHARS = 200;
 
 export interface ExchangeRequest {
   readonly server: string;
@@ -209,16 +210,24 @@ class ResponseHandler implements Dispatcher.DispatchHandler {
     const { text, json } = this.#body();
     const rpc = (json as { error?: RpcErrorObject } | undefined)?.error;
     const code = REFUSALS[this.#status] ?? "HTTP_ERROR";
-    const said = typeof rpc?.message === "string" ? `: ${firstWords(rpc.message, SHOWN_BODY_CHARS)}` : "";
+    const said =
+      typeof rpc?.message === "string"
+        ? firstWords(rpc.message, SHOWN_BODY_CHARS)
+        : json === undefined
+          ? plainLine(text, contentType(this.#headers))
+          : "";
+    const message = `${this.#request.server} answered HTTP ${this.#status}${said === "" ? "" : `: ${said}`}`;
     const challenge = this.#headers["www-authenticate"];
     const retryAfter = this.#headers["retry-after"];
-    const error = new PortolanError(code, `${this.#request.server} answered HTTP ${this.#status}${said}`, {
+    const error = new PortolanError(code, message, {
       server: this.#request.server,
+      hint: code === "HTTP_ERROR" && this.#status >= 500 ? FAILURE_HINT : undefined,
       data: withHeaders(this.#headers, {
         status: this.#status,
         ...(text === "" ? {} : { body: firstWords(text, SHOWN_BODY_CHARS) }),
         ...(challenge === undefined ? {} : { challenge: firstWords(String(challenge), SHOWN_BODY_CHARS) }),
         ...(retryAfter === undefined ? {} : { retryAfter: String(retryAfter) }),
+        ...(isObject(rpc?.data) ? { rpcData: rpc.data } : {}),
       }),
     });
     this.#events.failed({ ...this.#failure(error), json });
@@ -290,6 +299,14 @@ function redirectError(
   hint = "If you trust the address that the server redirects to, use it as the URL of the server.",
 ): PortolanError {
   return new PortolanError("HTTP_ERROR", `${what}; Portolan does not follow this redirect`, { server, hint });
+}
+
+/** The beginning of a plain text as one line; empty for an HTML page and other types. */
+function plainLine(text: string, type: string): string {
+  const line = text.trimStart().split(/[\r\n]/, 1)[0] ?? "";
+  if ((type !== "" && type !== "text/plain") || line.startsWith("<")) return "";
+  const shown = firstWords(line.replace(/\p{C}+/gu, " ").trim(), SHOWN_LINE_CHARS);
+  return shown.length < line.trim().length ? `${shown}…` : shown;
 }
 
 function contentType(headers: HeaderMap): string {
