@@ -11,6 +11,7 @@ import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 import { isRunning } from "../helpers/workspace.ts";
 import { needs } from "../helpers/needs.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const MODERN = "2026-07-28";
@@ -127,15 +128,6 @@ async function post(url: string, token: string | undefined, method: string, para
   const text = await response.text();
   const json = text.startsWith("{") ? text : (/^data: (.+)$/m.exec(text)?.[1] ?? "{}");
   return { response, body: JSON.parse(json) as { result?: Record<string, never>; error?: object } };
-}
-
-/** A port that was free a moment ago, for a config file that must name it. */
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return String(port);
 }
 
 describe("output of serve", () => {
@@ -310,7 +302,7 @@ describe("serve", () => {
   });
 
   it("serves the servers of other clients if there is no config file, but never itself", async () => {
-    const port = await freePort();
+    const port = String(await freePort());
     const { serve, run } = setUp({
       "~/.cursor/mcp.json": JSON.stringify({
         mcpServers: {

@@ -15,7 +15,6 @@ import {
 } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createServer as createNetServer } from "node:net";
 import { homedir, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -30,6 +29,7 @@ import { git } from "../helpers/mcpfile.ts";
 import { isRunning } from "../helpers/workspace.ts";
 import { needs } from "../helpers/needs.ts";
 import { packageDocument } from "../helpers/registry.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const fixture = (name: string): string => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
@@ -394,12 +394,4 @@ async function startExample(): Promise<{ mcp: string; api: string; sse: string; 
   });
   const { port } = api.address() as AddressInfo;
   return { mcp: mcp.url, sse: sse.url, socket: socket.url, api: `http://127.0.0.1:${port}` };
-}
-
-async function freePort(): Promise<number> {
-  const server = createNetServer();
-  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => void server.close(resolve));
-  return port;
 }

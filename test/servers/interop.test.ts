@@ -2,7 +2,6 @@
 
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -10,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { connectMcp, type McpConfig, type McpConnection } from "../../src/index.ts";
 import { failure, nextEvent } from "../helpers/connect.ts";
 import { needs } from "../helpers/needs.ts";
+import { freePort } from "../helpers/free-port.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
@@ -38,14 +38,6 @@ function stdio(name: string, args: string[] = [], env: Record<string, string> = 
     env,
     name,
   });
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  const { port } = server.address() as { port: number };
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 /** Starts a server program that listens on a port, and connects as soon as it does. */
