@@ -124,6 +124,17 @@ describe("withTransport", () => {
       { command: "node", limits: { requestTimeout: 1 } },
       'limits.requestTimeout is not a known limit. Did you mean "requestTimeoutMs"?',
     ],
+    [
+      "a header from a variable that is not set",
+      { url: "http://h.test/mcp", headers: { Authorization: undefined } },
+      "headers.Authorization must be a string, but is undefined",
+    ],
+    [
+      "a number in env",
+      { command: "node", env: { A: 1 } },
+      "env.A must be a string, but is of the type number",
+    ],
+    ["NUL in env", { command: "node", env: { A: "a\0" } }, "env.A must not contain NUL"],
     ["a URL without a scheme", { url: "h.test/mcp" }, "url must be an absolute URL"],
     ["another scheme", { url: "ftp://h.test" }, "url must begin with http:// or https://"],
   ])("leads to an error for %s", (_name, config, problem) => {

@@ -14,7 +14,7 @@ import {
   toCommandLine,
 } from "../model/index.ts";
 import { tokenHeaders } from "./auth.ts";
-import { ANY_CONFIG, configProblems, HTTP_CONFIG, STDIO_CONFIG } from "./options.ts";
+import { ANY_CONFIG, configProblems, HTTP_CONFIG, kindOf, STDIO_CONFIG } from "./options.ts";
 import type { McpConfig, McpHttpConfig, McpStdioConfig } from "./types.ts";
 
 const PROTOCOLS: ReadonlyMap<string, readonly string[]> = new Map([
@@ -96,7 +96,7 @@ function readEndpoint(config: TransportConfig, problems: string[]): Endpoint | u
     ) {
       problems.push("args must be a list of strings without NUL");
     }
-    if (env !== undefined && !isStringMap(env)) problems.push("env must map names to strings without NUL");
+    problems.push(...mapProblems(env, "env"));
     if (cwd !== undefined && typeof cwd !== "string") problems.push("cwd must be the path of a folder");
     // The sandbox needs an absolute path, and the program can change its working folder later.
     return {
@@ -121,9 +121,9 @@ function readEndpoint(config: TransportConfig, problems: string[]): Endpoint | u
     problems.push("a WebSocket url must not have a fragment");
   }
   const ofToken = isObject(auth) ? tokenHeaders(auth) : undefined;
-  if (headers !== undefined && !isStringMap(headers)) {
-    problems.push("headers must map names to strings without NUL");
-  } else {
+  const inHeaders = mapProblems(headers, "headers");
+  problems.push(...inHeaders);
+  if (inHeaders.length === 0) {
     if (ofToken !== undefined && Object.keys(headers ?? {}).some((name) => /^authorization$/i.test(name)))
       problems.push("auth.token and headers.Authorization cannot be set together");
     for (const [name, value] of Object.entries({ ...headers, ...ofToken })) {
@@ -154,11 +154,16 @@ function readLimits(given: McpConfig["limits"], problems: string[]): Limits {
   return limits as unknown as Limits;
 }
 
-function isStringMap(value: unknown): boolean {
-  return (
-    isObject(value) &&
-    Object.values(value).every((entry) => typeof entry === "string" && !entry.includes("\0"))
-  );
+function mapProblems(value: unknown, path: string): string[] {
+  if (value === undefined) return [];
+  if (!isObject(value)) return [`${path} must map names to strings`];
+  return Object.entries(value).flatMap(([name, entry]) => {
+    if (typeof entry !== "string")
+      return [
+        `${path}.${name} must be a string, but is ${entry === undefined ? "undefined" : kindOf(entry)}`,
+      ];
+    return entry.includes("\0") ? [`${path}.${name} must not contain NUL`] : [];
+  });
 }
 
 /** Warnings about values such as `${TOKEN}`: only config files replace references, so that the server gets them as they are. */

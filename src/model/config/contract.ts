@@ -357,6 +357,8 @@ export interface ConfiguredDriver {
   readonly driver: Driver;
   /** Path of the module beside the DRIVER.md that adds code to the driver. */
   readonly entry?: string;
+  /** Hash of the module, so that a changed module is a changed driver. */
+  readonly entryHash?: string;
   /** Text of the DRIVER.md, set if there is a module. The fields that the module defines are merged into it. */
   readonly source?: DriverSource;
 }
