@@ -4,7 +4,13 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { Contracts, ContractCall, DriverHandle } from "../../src/contracts/index.ts";
+import {
+  type Contracts,
+  type ContractCall,
+  defineDriver,
+  defineTool,
+  type DriverHandle,
+} from "../../src/contracts/index.ts";
 import { openWorkspace } from "../../src/hub/index.ts";
 import { portolan, temporaryFolder } from "../helpers/cli.ts";
 import {
@@ -17,6 +23,7 @@ import {
   place,
 } from "../helpers/drivers.ts";
 import { startRegistry } from "../fixtures/npm-registry.mjs";
+import { stdioCommand } from "../fixtures/processes.mjs";
 import { until } from "../helpers/connect.ts";
 
 describe("the driver example of the specification", () => {
@@ -292,6 +299,33 @@ it("contracts.call() and register() refuse unknown fields and invalid drivers", 
       code: "CONFIG_INVALID",
       hint: "Pass what defineDriver() or defineTool() returns.",
     });
+});
+
+it("a contract can be called by its name as soon as it is registered with its driver", async () => {
+  const here = examplePlace();
+  const workspace = await openWorkspace(here.cwd, { onDiagnostic: () => {} });
+  onTestFinished(() => workspace.close());
+  const contracts = (await workspace.contracts()) as Contracts;
+  expect((await workspace.tools()).map(({ name }) => name)).not.toContain("shout");
+  const { command, args } = stdioCommand();
+  const shout = defineTool({
+    id: "shout",
+    description: "Shouts.",
+    version: "1.0.0",
+    inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+    outputSchema: { type: "string" },
+  });
+  const shouter = defineDriver({
+    ...{ kind: "mcp", id: "shout-mcp", name: "Shouter", description: "Shouts.", version: "1.0.0" },
+    server: { kind: "binary", path: command, args },
+    transport: "stdio",
+    policyTags: ["self-hosted"],
+    implements: [{ tool: shout, metadata: { mcp: { toolName: "echo" } } }],
+  });
+  expect(await contracts.register(shout)).toEqual([]);
+  expect((await contracts.register(shouter)).filter(({ severity }) => severity === "error")).toEqual([]);
+  expect((await workspace.callTool("shout", { text: "ada" })).text).toContain("ada");
+  expect((await workspace.tools()).map(({ name }) => name)).toContain("shout");
 });
 
 it("errors of the library name the command that accepts a changed contract or driver", async () => {

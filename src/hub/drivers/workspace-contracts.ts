@@ -1,5 +1,6 @@
 // Contracts object of a workspace: valid for as long as the workspace is open, whichever generation serves.
 
+import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   checkContractCall,
   checkRegistered,
@@ -17,6 +18,7 @@ import {
   type UpstreamStats,
 } from "../../upstream/index.ts";
 import type { JsonObject } from "../../model/index.ts";
+import { ALL_LISTS } from "../member/inventory-cache.ts";
 import type { Member } from "../member/member.ts";
 
 const EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged", "resourceUpdated", "log"] as const;
@@ -78,7 +80,11 @@ export class WorkspaceContracts implements Contracts {
 
   async register(...args: Parameters<Contracts["register"]>): ReturnType<Contracts["register"]> {
     checkRegistered(args[0]);
-    return (await this.start()).register(...args);
+    const diagnostics = await (await this.start()).register(...args);
+    // A call by name right after this finds the contract.
+    await this.#of().inventoryCache.refresh(ALL_LISTS);
+    await nextTurn();
+    return diagnostics;
   }
 
   unregister(id: string): void {
