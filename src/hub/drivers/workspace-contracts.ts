@@ -81,8 +81,8 @@ export class WorkspaceContracts implements Contracts {
   async register(...args: Parameters<Contracts["register"]>): ReturnType<Contracts["register"]> {
     checkRegistered(args[0]);
     const diagnostics = await (await this.start()).register(...args);
-    // A call by name right after this finds the contract.
-    await this.#of().inventoryCache.refresh(ALL_LISTS);
+    // A call by name right after this finds the contract. It is registered also if the lists cannot be read now.
+    await this.#member?.inventoryCache.refresh(ALL_LISTS).catch(() => {});
     await nextTurn();
     return diagnostics;
   }
