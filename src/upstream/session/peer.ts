@@ -412,7 +412,7 @@ export class Peer {
 }
 
 /** Requests that only ask whether the server answers. */
-const PROBES: ReadonlySet<string> = new Set(["ping", "server/discover"]);
+export const PROBES: ReadonlySet<string> = new Set(["ping", "server/discover"]);
 /** For this long after a timeout, a server may be too busy to answer them. */
 const MAX_BUSY_MS = 60_000;
 

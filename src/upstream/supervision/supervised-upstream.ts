@@ -4,6 +4,7 @@
 import { isPortolanError, type PortolanError, toPortolanError } from "../../errors/index.ts";
 import type { JsonObject, LogLevel } from "../../model/index.ts";
 import { Emitter } from "../emitter.ts";
+import { PROBES } from "../session/peer.ts";
 import {
   type Call,
   type Description,
@@ -22,7 +23,6 @@ import { SessionSubscriptions } from "./session-subscriptions.ts";
 
 const MAX_REPEATS = 2;
 const PROBE_TIMEOUT_MS = 5_000;
-const PROBES: ReadonlySet<string> = new Set(["ping", "server/discover"]);
 const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 const FORWARDED_EVENTS = [...LIST_EVENTS, "resourceUpdated", "log"] as const;
 
@@ -320,7 +320,7 @@ export class SupervisedUpstream implements Upstream {
     return this.#requestLater(call, attempt + 1);
   }
 
-  /** Nobody else would notice that a process is stuck, until the next call waits for it in vain. */
+  /** Pings a process after a timeout. Otherwise, a process that is stuck would count as ready until the next call times out. */
   #suspect(live: Upstream): void {
     if (this.#isSuspect || live !== this.live || live.describe().transport !== "stdio") return;
     this.#isSuspect = true;
