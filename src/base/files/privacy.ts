@@ -14,7 +14,7 @@ export async function privacyProblem(path: string): Promise<string | undefined> 
   return (found.mode & 0o077) === 0 ? undefined : "other users can access it";
 }
 
-/** What helps against a problem of a folder. `elsewhere` says how to use another folder. */
+/** The hint of an error about a folder that is not private. `elsewhere` tells the user how to use another folder. */
 export function privacyHint(folder: string, problem: string, elsewhere: string): string {
   // In a folder such as /tmp, a user cannot remove the folders of other users.
   return problem === FOREIGN

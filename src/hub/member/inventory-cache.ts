@@ -189,7 +189,7 @@ export class InventoryCache {
   }
 }
 
-/** The config as written, with references instead of secret values, so that no secret reaches the disk. */
+/** The shortest time between two refreshes. */
 const PAUSE_MS = 500;
 
 /** Merges a storm of change notifications into few refreshes, with a pause between them. */
