@@ -31,6 +31,7 @@ export function judgeGatewayGoals({ groups, idle }) {
 }
 
 function judgeCell(upstream, { payload, inFlight, fastestRival }, row) {
+  if (payload !== "small" && payload !== "large") return []; // no goals were set for the others
   const { name, cpuOfLimit, cpuUsPerCall, ofRival, addedP50Us } = row;
   const where = `-> ${upstream}, ${payload === "small" ? "32 B" : "100 KB"}, ${inFlight} in flight`;
   const lines = [];

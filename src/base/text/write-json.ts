@@ -21,17 +21,24 @@ export function quoteJson(text: string): string {
   return `"${text}"`;
 }
 
-/** Undefined for values that have no JSON form, such as functions. */
+/** The fields of an object as JSON, without the braces: removing them from a long text would copy it. */
+export function writeFields(value: object): string {
+  let fields = "";
+  for (const [name, field] of Object.entries(value)) {
+    const text = write(field);
+    if (text !== undefined) fields += `${fields === "" ? "" : ","}${JSON.stringify(name)}:${text}`;
+  }
+  return fields;
+}
+
+/** Undefined for values that have no JSON form, such as functions. Texts are appended: `join()` would copy the long ones at each level. */
 function write(value: unknown): string | undefined {
   if (typeof value === "string") return quoteJson(value);
   if (!hasLongString(value)) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map((item) => write(item) ?? "null").join(",")}]`;
-  const fields: string[] = [];
-  for (const [name, field] of Object.entries(value as object)) {
-    const text = write(field);
-    if (text !== undefined) fields.push(`${JSON.stringify(name)}:${text}`);
-  }
-  return `{${fields.join(",")}}`;
+  if (!Array.isArray(value)) return `{${writeFields(value as object)}}`;
+  let items = "";
+  for (const item of value) items += `${items === "" ? "" : ","}${write(item) ?? "null"}`;
+  return `[${items}]`;
 }
 
 /** True if one of the first values of an array or object is a long string. */

@@ -18,11 +18,17 @@ export function writeAnswer(
   answer: { result: JsonObject } | { error: RpcErrorObject },
 ): string {
   try {
-    const message = { jsonrpc: "2.0", id, ...answer };
-    return "result" in answer && hasLongContent(answer.result) ? writeJson(message) : JSON.stringify(message);
+    return "result" in answer
+      ? writeResult(id, resultText(answer.result))
+      : JSON.stringify({ jsonrpc: "2.0", id, ...answer });
   } catch {
     return writeError(id, "error" in answer ? answer.error : UNWRITABLE);
   }
+}
+
+/** A result as JSON. */
+export function resultText(result: JsonObject): string {
+  return hasLongContent(result) ? writeJson(result) : JSON.stringify(result);
 }
 
 /** True if a tool returned a long text, an image or audio. */
@@ -43,8 +49,8 @@ const UNWRITABLE: RpcErrorObject = {
   message: "The response of the server is nested too deeply to be forwarded",
 };
 
-export function writeResult(id: RequestId, resultText: string): string {
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${resultText}}`;
+export function writeResult(id: RequestId, text: string): string {
+  return `{"jsonrpc":"2.0","id":${typeof id === "number" ? id : JSON.stringify(id)},"result":${text}}`;
 }
 
 /** The id is null if the request could not be parsed. Data that cannot be serialised is left out. */

@@ -26,6 +26,7 @@ import { progressTokenOf, readClientInfo, UNNAMED, withoutEnvelope } from "../co
 import { LISTS, pageOf } from "../common/lists.ts";
 import { isLogLevel, isWanted, type LogLevels } from "../common/log-levels.ts";
 import {
+  resultText,
   RpcRefusal,
   toRpcError,
   withCallId,
@@ -301,7 +302,7 @@ export class LegacySession implements ViewListener {
       const result = await this.context.view.hubView.request(call);
       const limited = results.limit(this.context, method, params ?? {}, result);
       reply.observation?.succeeded(limited);
-      return JSON.stringify(forLegacy(method, tasks.sign(caller.name, limited)));
+      return resultText(forLegacy(method, tasks.sign(caller.name, limited)));
     } finally {
       this.#inFlight.take(id);
       reply.onCancel = undefined;

@@ -1,6 +1,6 @@
 // Outgoing JSON-RPC messages: serialised once, together with the fields that a transport needs.
 
-import { LONG_CHARS, writeJson } from "../../base/text/write-json.ts";
+import { LONG_CHARS, writeFields } from "../../base/text/write-json.ts";
 import { isObject, type JsonObject, META, type RequestId, type RpcErrorObject } from "../../model/index.ts";
 
 export interface OutgoingMessage {
@@ -42,7 +42,7 @@ export class RequestWriter {
       const { _meta, ...others } = params;
       params = others;
     }
-    const inside = params === undefined ? "" : paramsText(params).slice(1, -1);
+    const inside = params === undefined ? "" : fieldsText(params);
     const token = request.withProgress === true ? `"progressToken":${id}` : "";
     const given = meta === undefined ? "" : this.#metaText(meta);
     const envelope = given === "" || token === "" ? given + token : `${given},${token}`;
@@ -71,15 +71,15 @@ export class RequestWriter {
   }
 }
 
-/** Tools that store files get long strings. */
-function paramsText(params: JsonObject): string {
+/** The fields of `params` as JSON. Tools that store files get long strings. */
+function fieldsText(params: JsonObject): string {
   const args = params.arguments;
   if (isObject(args))
     for (const name in args) {
       const value = args[name];
-      if (typeof value === "string" && value.length >= LONG_CHARS) return writeJson(params);
+      if (typeof value === "string" && value.length >= LONG_CHARS) return writeFields(params);
     }
-  return JSON.stringify(params);
+  return JSON.stringify(params).slice(1, -1);
 }
 
 export function writeNotification(method: string, params: JsonObject | undefined): OutgoingMessage {
