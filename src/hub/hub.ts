@@ -11,7 +11,7 @@ import type { MergeSettings } from "./views/merge.ts";
 import { WorkspaceContracts } from "./drivers/workspace-contracts.ts";
 import { withheldError } from "./pins/pin-state.ts";
 import { CallChecks } from "./views/call-checks.ts";
-import { contractNamed, hasContract, hubName, promptName } from "./views/naming.ts";
+import { contractName, contractNamed, hubName, promptName } from "./views/naming.ts";
 import { downOwner, startingOwner } from "./views/routing.ts";
 import { HubView, type ViewOptions, type ViewSource } from "./views/view.ts";
 
@@ -174,14 +174,11 @@ export class Hub implements Upstream, ViewSource {
   /** The full name of a tool that may be given as `alias.tool`, or as the id of a contract. */
   toolName(name: string): string {
     const contracts = this.#contractsMember;
-    if (
-      contracts !== undefined &&
-      hasContract(contracts.config, name) &&
-      !this.#whole.table.promptRoutes.has(name)
-    ) {
-      const [alias = ""] = name.split(".", 1);
+    const full = contracts === undefined ? undefined : contractName(contracts.config, name);
+    if (full !== undefined && !this.#whole.table.promptRoutes.has(name)) {
+      const dot = name.indexOf(".");
       // A name that begins with the alias of a server is a tool of that server.
-      if (!this.#members.has(alias)) return hubName(this.settings.naming, contracts.config, name);
+      if (!this.#members.has(dot === -1 ? name : name.slice(0, dot))) return full;
     }
     return this.#whole.fullName(name, (alias) => this.member(alias).config);
   }

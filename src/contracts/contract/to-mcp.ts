@@ -1,6 +1,13 @@
 // Converts contracts and their results to MCP tools and tool results.
 
-import type { CallToolResult, Contract, DriverError, JsonObject, ToolDefinition } from "../../model/index.ts";
+import {
+  type CallToolResult,
+  type Contract,
+  type DriverError,
+  isObject,
+  type JsonObject,
+  type ToolDefinition,
+} from "../../model/index.ts";
 import { typesOf } from "../../schema/index.ts";
 import type { Dispatched } from "../dispatch/contract-call.ts";
 import { libraryErrorOf } from "../dispatch/failure.ts";
@@ -46,14 +53,10 @@ export function toCallResult(
   }
   const { value } = result;
   const text = typeof value === "string" ? value : ((JSON.stringify(value) as string | undefined) ?? "");
-  return {
-    resultType: "complete",
-    content: [{ type: "text", text }],
-    ...(typeof value === "object" && value !== null && !Array.isArray(value)
-      ? { structuredContent: value }
-      : {}),
-    _meta: meta,
-  };
+  const content = [{ type: "text" as const, text }];
+  return isObject(value)
+    ? { resultType: "complete", content, structuredContent: value, _meta: meta }
+    : { resultType: "complete", content, _meta: meta };
 }
 
 function toErrorResult(error: DriverError, more: JsonObject, meta: JsonObject): CallToolResult {

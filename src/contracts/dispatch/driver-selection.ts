@@ -25,7 +25,7 @@ export class DriverSelection {
   #tried: readonly string[] | undefined;
   #starting: readonly string[] = [];
   /** Drivers that were verified for this call. */
-  readonly #verified = new Set<string>();
+  #verified: readonly string[] = [];
 
   constructor(checked: CheckedCall, parts: DispatchParts) {
     this.#checked = checked;
@@ -77,8 +77,8 @@ export class DriverSelection {
 
   /** Where another driver could serve too, no call is spent on finding out whether this one works. False when it was verified before. */
   async #verify({ bound: { driver, contract }, hooks }: ReadyTool): Promise<boolean> {
-    if (this.#verified.has(driver.id) || hooks.execute?.[contract.id] !== undefined) return false;
-    this.#verified.add(driver.id);
+    if (this.#verified.includes(driver.id) || hooks.execute?.[contract.id] !== undefined) return false;
+    this.#verified = [...this.#verified, driver.id];
     const { context, call } = this.#checked;
     const { signal } = call;
     const { slow } = this.#parts;
@@ -114,12 +114,12 @@ export class DriverSelection {
     const { grants, auth } = this.#parts;
     const ids = (error?.nearest ?? []).flatMap(({ driver: id, code }) => {
       const { bound, hooks } = this.#ready(id) ?? {};
-      if (bound === undefined || code !== "auth_required" || this.#verified.has(id)) return [];
+      if (bound === undefined || code !== "auth_required" || this.#verified.includes(id)) return [];
       if (auth.needsLogin(bound.driver, hooks ?? {})) return [];
       return (grants?.namesOf(bound.driver).length ?? 0) > 0 ? [id] : [];
     });
     if (ids.length === 0) return false;
-    for (const id of ids) this.#verified.add(id);
+    this.#verified = [...this.#verified, ...ids];
     const { signal } = this.#checked.call;
     const verifying = this.#parts.reverify(ids, this.#who());
     await within(verifying, { server: ids.join(", "), what: "looking up its secrets", ms: 0, signal });
@@ -172,8 +172,9 @@ export class DriverSelection {
     const { prepared, given: inputs, context } = this.#checked;
     const { contract } = prepared;
     const { pinnedProvider: pin, regionConstraint: region } = context;
-    const excluded = { exclude: this.#tried, starting: this.#starting };
-    return this.#parts.route({ contract, inputs, pin, region, ...excluded, loginOnly }, context);
+    const exclude = this.#tried;
+    const starting = this.#starting;
+    return this.#parts.route({ contract, inputs, pin, region, exclude, starting, loginOnly }, context);
   }
 
   #noRoute(resolution: Resolution): Failure {

@@ -40,9 +40,9 @@ function namesOf(endpoint: ContractsEndpoint): ReadonlyMap<string, string> {
   return names;
 }
 
-/** True when this is the id of one of the server's contracts. */
-export function hasContract({ endpoint }: ServerConfig, id: string): boolean {
-  return endpoint.transport === "contracts" && namesOf(endpoint).has(id);
+/** The name in the hub of the server's contract with this id. */
+export function contractName({ endpoint }: ServerConfig, id: string): string | undefined {
+  return endpoint.transport === "contracts" ? namesOf(endpoint).get(id) : undefined;
 }
 
 /** True when one of the server's drivers or contracts has this id. Diagnostics name them as their server. */
