@@ -66,8 +66,11 @@ export async function runGatewayGroup(upstream, gateways, settings, afterwards =
         for (const row of rotate(rows, round)) await measureCell(row, index, cell, load, settings.durationMs);
       }
     }
-    for (const row of rows) await afterwards({ row, load });
-    for (const row of rows) row.rssAfterMb = row.gateway?.read().rssMb;
+    for (const row of rows) {
+      await afterwards({ row, load });
+      // At once: an idle process gives memory back after some time, which would favour the first rows.
+      row.rssAfterMb = row.gateway?.read().rssMb;
+    }
   } finally {
     await Promise.all(rows.map(({ gateway }) => gateway?.stop()));
     await load.stop();
