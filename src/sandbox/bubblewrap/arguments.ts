@@ -17,6 +17,8 @@ export interface ArgumentsRequest {
   readonly canSize: boolean;
   /** Makes content available to the child as a descriptor, and returns its number. */
   readonly data: (content: string | Uint8Array) => number;
+  /** The same for a file of the machine; undefined if it is not a file, or too large for a copy. */
+  readonly copy: (path: string) => number | undefined;
 }
 
 export function bubblewrapArguments(request: ArgumentsRequest): string[] {
@@ -30,10 +32,12 @@ export function bubblewrapArguments(request: ArgumentsRequest): string[] {
   return words;
 }
 
-function stepWords(step: Step, { canSize, caps, data }: ArgumentsRequest): string[] {
+function stepWords(step: Step, { canSize, caps, data, copy }: ArgumentsRequest): string[] {
   const { kind, path } = step;
   switch (kind) {
     case "bind": {
+      const copied = step.mayBeCopied === true ? copy(step.source) : undefined;
+      if (copied !== undefined) return newFile(copied, path, canSize);
       const option = step.access === "write" ? "--bind" : "--ro-bind";
       return [step.optional === true ? `${option}-try` : option, step.source, path];
     }
@@ -47,7 +51,9 @@ function stepWords(step: Step, { canSize, caps, data }: ArgumentsRequest): strin
     case "link":
       return ["--symlink", step.target, path];
     case "file":
-      return ["--ro-bind-data", String(data(step.content)), path];
+      return step.isCover === true
+        ? ["--ro-bind-data", String(data(step.content)), path]
+        : newFile(data(step.content), path, canSize);
     case "read-only":
       return ["--remount-ro", path];
     case "proc":
@@ -57,6 +63,11 @@ function stepWords(step: Step, { canSize, caps, data }: ArgumentsRequest): strin
     case "devices":
       return devices(caps.length > 0);
   }
+}
+
+/** A file on the root of the sandbox, which becomes read-only with it. A mount for each file would take longer. */
+function newFile(fd: number, path: string, canSize: boolean): string[] {
+  return [...(canSize ? ["--perms", "0444"] : []), "--file", String(fd), path];
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { closeSync } from "node:fs";
 import type { Program, Spawnable } from "../../process/index.ts";
-import { openData, openSecretData } from "../linux/data-files.ts";
+import { openData, openSecretData, openSmallFile } from "../linux/data-files.ts";
 import { sandboxLayout, workingFolder } from "../linux/layout.ts";
 import { openNetwork, type OpenEgress, preloadNetwork } from "../linux/network.ts";
 import { enforcedLimits, missingRules, niceWords, withLimits } from "../linux/rules.ts";
@@ -83,6 +83,10 @@ async function wrap(
       uid: nested?.uid,
       canSize: found.canSize,
       data: (content) => data(openData(content)),
+      copy: (path) => {
+        const fd = openSmallFile(path);
+        return fd === undefined ? undefined : data(fd);
+      },
     });
     const filter = seccompProgram(nested === undefined ? policy.exec : { spawn: true, nests: true });
     if (filter !== undefined) words.push("--seccomp", String(data(openData(filter))));

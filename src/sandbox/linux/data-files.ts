@@ -1,7 +1,7 @@
 // Small files that are passed to a child as descriptors. They have no name on the disk, so that none is left
 // behind.
 
-import { closeSync, constants, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -38,6 +38,23 @@ export function openSecretData(content: string): number {
   } finally {
     closeSync(file);
   }
+}
+
+const SMALL_BYTES = 256 * 1024;
+
+/** Opens a file of the machine that can be copied quickly. The caller closes it. */
+export function openSmallFile(path: string): number | undefined {
+  let fd: number | undefined;
+  try {
+    // A pipe, which the system would not have there, must not block.
+    fd = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const found = fstatSync(fd);
+    if (found.isFile() && found.size <= SMALL_BYTES) return fd;
+  } catch {
+    // Without a copy, the mount says what is wrong.
+  }
+  if (fd !== undefined) closeSync(fd);
+  return undefined;
 }
 
 function createNameless(bytes: Uint8Array): number {

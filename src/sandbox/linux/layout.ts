@@ -33,11 +33,19 @@ export type Step =
       readonly access: "read" | "write";
       /** The source may be gone by then. */
       readonly optional?: true;
+      /** A file of the system, on the root of the sandbox: a copy serves as well, and takes less time than a mount. */
+      readonly mayBeCopied?: true;
     }
   | { readonly kind: "tmpfs"; readonly path: string; readonly bytes?: number; readonly mode?: string }
   | { readonly kind: "folder"; readonly path: string }
   | { readonly kind: "link"; readonly path: string; readonly target: string }
-  | { readonly kind: "file"; readonly path: string; readonly content: string | Uint8Array }
+  | {
+      readonly kind: "file";
+      readonly path: string;
+      readonly content: string | Uint8Array;
+      /** In a folder of the machine, where it must not be created, but mounted over the file that is there. */
+      readonly isCover?: true;
+    }
   /** Makes an earlier tmpfs read-only. */
   | { readonly kind: "read-only"; readonly path: string }
   | { readonly kind: "proc"; readonly path: string }
@@ -73,7 +81,7 @@ export async function sandboxLayout({ policy, extra, uid, nests = false }: Layou
     steps.push({ kind: "link", path: "/var/tmp", target: "/tmp" });
   // If the policy grants the machine's own /etc, only the files that must differ are mounted over it.
   const isOver = everything !== undefined || isCovered("/etc/hosts");
-  if (!isOver) steps.push(...fileSteps([...stubFiles(policy.home, uid), ...extra.files]));
+  if (!isOver) steps.push(...fileSteps([...stubFiles(policy.home, uid), ...extra.files], {}));
   // Over a granted `/` the sandbox mounts its own HOME and /tmp, which hide those of the machine.
   const isOfAll = (path: string): boolean =>
     everything !== undefined &&
@@ -87,12 +95,17 @@ export async function sandboxLayout({ policy, extra, uid, nests = false }: Layou
   const closed = await closedPlaces(policy, isShown);
   const layers: (Mount | ClosedPlace)[] = [...pinnedFolders(rest, policy.mounts), ...opened, ...closed];
   if (opened.length + closed.length > 0) layers.sort((a, b) => depth(a.path) - depth(b.path));
-  steps.push(...(await mountSteps(layers, isOfAll)));
+  const isOnRoot = ({ path, reason }: Mount): boolean =>
+    everything === undefined &&
+    reason === "system" &&
+    isInside(path, "/etc") &&
+    !rest.some((mount) => mount.path !== path && isInside(path, mount.path));
+  steps.push(...(await mountSteps(layers, isOfAll, isOnRoot)));
   const reading = (path: string): Mount => ({ path, access: "read", reason: "system" });
   const covering = (path: string): Mount => ({ path, access: "hidden", reason: "socket" });
   const further = extra.mounts.filter((path) => !isCovered(path)).map(reading);
   steps.push(...(await mountSteps(further, () => false)));
-  if (isOver) steps.push(...fileSteps(extra.files));
+  if (isOver) steps.push(...fileSteps(extra.files, { isCover: true }));
   // Other servers create their sockets in the same folder.
   const others = extra.names === undefined ? [] : [covering(dirname(extra.names))];
   const covered = policy.mounts.filter((mount) => !opened.includes(mount));
@@ -126,12 +139,12 @@ function homeLinks({ home, userHome }: SandboxPolicy, granted: readonly Mount[])
 }
 
 /** The later of two files with the same path wins, because bubblewrap cannot mount one over the other. */
-function fileSteps(files: readonly SandboxFile[]): Step[] {
+function fileSteps(files: readonly SandboxFile[], where: { readonly isCover?: true }): Step[] {
   const contents = new Map(files.map(({ path, content }) => [path, content]));
-  return [...contents].map(([path, content]) => ({ kind: "file", path, content }));
+  return [...contents].map(([path, content]) => ({ kind: "file", path, content, ...where }));
 }
 
-function bind({ path, access }: Mount): Step {
+function bind({ path, access }: Mount): Step & { kind: "bind" } {
   return { kind: "bind", source: path, path, access: access === "write" ? "write" : "read" };
 }
 
@@ -185,6 +198,7 @@ async function closedPlaces(
 async function mountSteps(
   mounts: readonly (Mount | ClosedPlace)[],
   isThere: (path: string) => boolean,
+  isOnRoot: (mount: Mount) => boolean = () => false,
 ): Promise<Step[]> {
   const resolved = await Promise.all(mounts.map((mount) => resolveMount(mount)));
   const steps: Step[] = [];
@@ -199,8 +213,9 @@ async function mountSteps(
     // The path has disappeared since the policy was created. A program that needs it reports that better.
     if (found === undefined) continue;
     if (found.real === mount.path) {
-      const isShown = mount.access === "write" || mount.access === "read";
-      steps.push(isShown ? bind(mount) : { kind: "tmpfs", path: mount.path });
+      if (mount.access === "hidden" || mount.access === "closed")
+        steps.push({ kind: "tmpfs", path: mount.path });
+      else steps.push(isOnRoot(mount) ? { ...bind(mount), mayBeCopied: true } : bind(mount));
       there.push(mount.path);
       continue;
     }
