@@ -20,7 +20,7 @@ export class Attempt {
   isAcquiring = false;
   /** When the attempt began, for the audit. */
   started: number;
-  /** When the server was requested, by the clock of logins. */
+  /** When the server was requested, by the clock of logins; 0 for a driver without a login. */
   begun: number | undefined;
   readonly #checked: CheckedCall;
   readonly #parts: DispatchParts;
@@ -47,7 +47,8 @@ export class Attempt {
   acquire(time: CallTime): Upstream | undefined | Promise<Upstream> {
     const { driver, contract } = this.bound;
     const { context, call } = this.#checked;
-    this.begun = this.#parts.auth.now();
+    const { auth } = this.#parts;
+    this.begun = auth.needsLogin(driver, this.hooks) ? auth.now() : 0;
     this.#parts.grants?.requireBind(driver, contract.id, context);
     if (this.hooks.execute?.[contract.id] !== undefined) return undefined;
     this.isAcquiring = true;

@@ -23,6 +23,8 @@ import { SessionSubscriptions } from "./session-subscriptions.ts";
 
 const MAX_REPEATS = 2;
 const PROBE_TIMEOUT_MS = 5_000;
+/** For requests that were sent while the breaker counted no failures: reading the clock for each would cost time. */
+const BEFORE_FAILURES = 0;
 const LIST_EVENTS = ["toolsChanged", "promptsChanged", "resourcesChanged"] as const;
 const FORWARDED_EVENTS = [...LIST_EVENTS, "resourceUpdated", "log"] as const;
 
@@ -157,11 +159,10 @@ export class SupervisedUpstream implements Upstream {
     const runner = this.#runner;
     const { live } = runner;
     if (live === undefined || !this.#breaker.closed) return this.#requestLater(call, 0);
-    const sentAt = performance.now();
     runner.inFlight += 1;
     return live
       .request(call)
-      .then(this.#answered, (thrown: unknown) => this.#recover(thrown, call, live, sentAt, 0));
+      .then(this.#answered, (thrown: unknown) => this.#recover(thrown, call, live, BEFORE_FAILURES, 0));
   }
 
   /**
