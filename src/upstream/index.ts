@@ -18,11 +18,8 @@ export {
 } from "./upstream.ts";
 export { canAnswer } from "./server-requests/answers.ts";
 export { reportsFailedAccess } from "./failure-hints/failed-access.ts";
-export {
-  createLaunchDiagnostics,
-  type LaunchDiagnostics,
-  type PathDenial,
-} from "./failure-hints/launch-diagnostics.ts";
+export { createLaunchDiagnostics, type LaunchDiagnostics } from "./failure-hints/launch-diagnostics.ts";
+export type { PathDenial } from "./failure-hints/refused-paths.ts";
 export {
   deniedTargets,
   type SandboxDenial,

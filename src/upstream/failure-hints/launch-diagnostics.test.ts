@@ -6,7 +6,8 @@ import { expect, test } from "vitest";
 import { type Diagnostic, type ErrorCode, PortolanError } from "../../errors/index.ts";
 import type { LaunchNews } from "../../launch/index.ts";
 import { type CallToolResult, IN_PROGRAM, type JsonObject } from "../../model/index.ts";
-import { createLaunchDiagnostics, type PathDenial } from "./launch-diagnostics.ts";
+import { createLaunchDiagnostics } from "./launch-diagnostics.ts";
+import type { PathDenial } from "./refused-paths.ts";
 import { type SandboxDenial, sandboxDenials } from "./result-denials.ts";
 
 const denied = (host: string): LaunchNews => ({
@@ -467,14 +468,13 @@ test("explains that ~ is another folder in the sandbox, and names the full path"
 
 test("explains a call with ~ alone, and names the missing argument of the server for a hidden path below ~", () => {
   const reported: Diagnostic[] = [];
-  const { onLaunch, checkResult } = createLaunchDiagnostics(
-    ...([
-      "files",
-      (one: Diagnostic) => void reported.push(one),
-      undefined,
-      { command: "portolan grant files", place: "/w/portolan.yaml:3", isReadOnlyTool: () => true },
-    ] as const),
-  );
+  const report = (one: Diagnostic): void => void reported.push(one);
+  const options = {
+    command: "portolan grant files",
+    place: "/w/portolan.yaml:3",
+    isReadOnlyTool: () => true,
+  };
+  const { onLaunch, checkResult } = createLaunchDiagnostics("files", report, undefined, options);
   const path = join(homedir(), "private/x.txt");
   const hiddenAmong = (words: string[]): object[] =>
     words.flatMap((word) =>

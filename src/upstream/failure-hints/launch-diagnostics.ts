@@ -1,62 +1,42 @@
-// Launch diagnostics: reports sandbox rules that are not enforced and connections that were refused, each once.
+// Launch diagnostics: reports sandbox rules that are not enforced, and refused paths and connections, each once. Adds the refusals to
+// the errors and results of calls.
 
-import { statSync } from "node:fs";
 import { homedir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { join } from "node:path";
 import { changedError, ERROR_CODES, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
 import {
-  BUILT_IN_CALLERS,
   connectionDenials,
   createDeniedReport,
   type Denied,
-  type DeniedPath,
   deniedHint,
-  hiddenPathMessage,
   IN_PROGRAM,
-  isObject,
   type JsonObject,
   matchesRule,
-  MISSING_SCRIPT_HINT,
-  parseNetworkRule,
-  pathGrant,
-  needsWrite,
-  pathGrantCommand,
-  isSystemPath,
-  ownFoldersHint,
   ownFoldersForCaller,
   ownFoldersText,
-  pathGrantHint,
+  parseNetworkRule,
   privateHomeText,
-  privatePathText,
-  type RefusedPath,
   type ReportDenied,
 } from "../../model/index.ts";
-import type { NamedPath } from "../../sandbox/index.ts";
 import type { Call } from "../upstream.ts";
+import { argumentsOf, connectionsOf, isOperatorOf, textsOf } from "./call-texts.ts";
 import {
-  argumentConnections,
-  argumentPaths,
   type FailedConnection,
   failedConnections,
-  failedPaths,
   namesHome,
-  refusedRelativePaths,
   reportsFailedAccess,
   reportsFailedRead,
   reportsOwnFolders,
-  reportsRefusedWrite,
 } from "./failed-access.ts";
 import { hiddenModuleHint, missingModule } from "./hidden-modules.ts";
 import { comparisonHint, fetcherHint, limitHint, nativeHint, typescriptHint } from "./launch-hints.ts";
 import { missingFileHint } from "./missing-files.ts";
 import { missingVariablesHint } from "./missing-variables.ts";
-import { meantPaths } from "./private-home.ts";
+import { type FailedPath, hiddenHint, MAX_HIDDEN, type PathDenial, RefusedPaths } from "./refused-paths.ts";
 import { type Denial, forCaller, withDenials, withText } from "./result-denials.ts";
 
 type OnLaunch = (news: LaunchNews) => void;
-type Planned = Extract<LaunchNews, { type: "planned" }>;
-type FailedPath = NamedPath & Pick<DeniedPath, "isForReading" | "inPrivateHome">;
 
 export interface LaunchDiagnostics {
   readonly onLaunch: OnLaunch;
@@ -67,12 +47,6 @@ export interface LaunchDiagnostics {
    * the result, with the denied paths and the hosts that were refused since that time.
    */
   readonly checkResult: (result: JsonObject, call?: Call, since?: number) => JsonObject;
-}
-
-/** A path that the sandbox of a server hides or protects, and the command that grants it. */
-export interface PathDenial extends Denial {
-  readonly path: string;
-  readonly access: "read" | "write";
 }
 
 export interface LaunchDiagnosticsOptions {
@@ -95,20 +69,12 @@ const MAX_LATELY = 8;
 /** Backends that give each server a network of its own. */
 const OWN_NETWORK: readonly string[] = ["bubblewrap", "unshare"];
 
-const MAX_HIDDEN = 20;
-
 /** Errors that a refused connection or path may have caused. */
 const EXPLAINED = new Set(["SERVER_START_FAILED", "SERVER_CRASHED", "TIMEOUT", "RPC_ERROR"]);
 
 /** For a server that a program declares. */
 const CREDENTIAL_HINT =
   'Set a valid credential in the options of the server: auth: { token }, or headers such as { Authorization: "Bearer …" }. For a login with OAuth, set auth: { openLoginPage }.';
-
-/** The length up to which a result without an error is searched. */
-const MAX_PLAIN = 2_000;
-
-/** The number of content blocks of a result that are searched. */
-const MAX_ITEMS = 8;
 
 const NOT_THERE = "the server's sandbox has a network of its own, where nothing listens at this address";
 
@@ -135,12 +101,10 @@ export function createLaunchDiagnostics(
   const lately: { readonly denied: Denied; readonly at: number }[] = [];
   let granted: readonly string[] = [];
   let plan: LaunchPlan | undefined;
-  let hiddenAmong: Planned["hiddenAmong"];
-  let readOnlyAmong: Planned["readOnlyAmong"];
-  let configured: Planned["fs"];
   let relaxed = false;
   let hasDataReport = false;
-  const hidden = new Set<string>();
+  const refusals = new RefusedPaths({ server, command, place, dataFile });
+  const reported = new Set<string>();
 
   const heardDenied = (denied: Denied): void => {
     lately.push({ denied, at: performance.now() });
@@ -163,8 +127,8 @@ export function createLaunchDiagnostics(
       if (news.type === "denied") {
         heardDenied(news);
       } else if (news.type === "planned") {
-        ({ plan, hiddenAmong, readOnlyAmong } = news);
-        configured = news.fs;
+        ({ plan } = news);
+        refusals.planned = news;
         granted = news.plan.sandbox.policy.network;
         reportNamed(news.plan.notGranted);
         if (news.plan.sandbox.backend !== "none") reportDataFile();
@@ -187,10 +151,12 @@ export function createLaunchDiagnostics(
       heardFailed([...failedConnections(words), ...connectionsOf(call)]);
       const atStart = error.code === "SERVER_START_FAILED" ? (plan?.notGranted ?? []) : [];
       const isForReading = onlyReads(call, [words]);
-      const [path] = [...failedIn(words), ...hiddenIn(argumentsOf(call)), ...atStart].map((one) => ({
-        ...withConfigured(one),
-        isForReading: isForReading ?? one.isForReading,
-      }));
+      const [path] = [...refusals.failedIn(words), ...refusals.hiddenIn(argumentsOf(call)), ...atStart].map(
+        (one) => ({
+          ...refusals.withConfigured(one),
+          isForReading: isForReading ?? one.isForReading,
+        }),
+      );
       const denied = deniedHint(deniedSince(since), granted, command);
       const fetcher = fetching(plan, error);
       const hint =
@@ -213,7 +179,7 @@ export function createLaunchDiagnostics(
 
   function checkResult(result: JsonObject, call?: Call, since = 0): JsonObject {
     if (plan === undefined || plan.sandbox.backend === "none") return result;
-    const named = hiddenIn(argumentsOf(call));
+    const named = refusals.hiddenIn(argumentsOf(call));
     // A write into a private HOME or /tmp succeeds but is lost, so a successful result proves nothing.
     const isFailed = result.isError === true;
     const found: FailedPath[] = (isFailed ? named : named.filter(({ isPrivate }) => isPrivate)).map(
@@ -233,12 +199,14 @@ export function createLaunchDiagnostics(
       const [path] = argumentsOf(call);
       return withText(
         result,
-        isOperator ? ownFoldersText(server, refused(path), command) : ownFoldersForCaller(server, path),
+        isOperator
+          ? ownFoldersText(server, refusals.refused(path), command)
+          : ownFoldersForCaller(server, path),
       );
     }
     for (const text of texts) {
       if (isFailed) heardFailed(failedConnections(text));
-      found.push(...failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
+      found.push(...refusals.failedIn(text).map((one) => ({ ...one, where: "the result of a call" })));
     }
     // An argument such as ~/notes is explained already.
     const others =
@@ -246,12 +214,17 @@ export function createLaunchDiagnostics(
     const failed = others.map((one) => ({ ...one, isForReading: isForReading ?? one.isForReading }));
     reportNamed(failed, { isOutside, at: new Date().toISOString() });
     // The first place of a path is also the one that was reported.
-    const paths = new Map<string, PathDenial>();
+    const byPath = new Map<string, PathDenial>();
     for (const one of failed)
-      if (!paths.has(one.path))
-        paths.set(one.path, isOperator ? toDenial(one, isOutside) : asWritten(one, toDenial(one, isOutside)));
+      if (!byPath.has(one.path))
+        byPath.set(
+          one.path,
+          isOperator
+            ? refusals.toDenial(one, isOutside)
+            : refusals.asWritten(one, refusals.toDenial(one, isOutside)),
+        );
     const hosts = isFailed ? connectionDenials(server, deniedSince(since), granted, command) : [];
-    const denials = [...inPrivateHome, ...paths.values(), ...hosts];
+    const denials = [...inPrivateHome, ...byPath.values(), ...hosts];
     if (isOperator) return withDenials(result, denials);
     const { cwd = "/" } = plan.sandbox.policy;
     const isKnown = [...texts, ...argumentsOf(call)].some((text) => text.includes(cwd));
@@ -286,8 +259,8 @@ export function createLaunchDiagnostics(
   function moduleHint(error: PortolanError): string | undefined {
     const missing = missingModule(plan, error, homedir());
     if (missing === undefined) return undefined;
-    const [folder] = hiddenIn(missing.folders);
-    return hiddenModuleHint(missing.name, folder && withConfigured(folder), command);
+    const [folder] = refusals.hiddenIn(missing.folders);
+    return hiddenModuleHint(missing.name, folder && refusals.withConfigured(folder), command);
   }
 
   /** Whether a call only reads: its tool says so, or, if the tool says nothing, the texts about the failure; undefined if unknown. */
@@ -297,87 +270,15 @@ export function createLaunchDiagnostics(
     return isReadOnlyTool?.(String(call.params?.name)) ?? (isRead || undefined);
   }
 
-  /** `isOutside`: the server itself refuses the path, so that a grant alone does not help. */
-  function toDenial(named: FailedPath, isOutside = false): PathDenial {
-    const { isNew, isForReading } = named;
-    const own = isOutside ? { ...refused(named.path), isNew, isForReading } : undefined;
-    const denied = {
-      ...{ ...withConfigured(named), isForReading },
-      ...(own?.folder === undefined ? {} : { grant: own.folder }),
-    };
-    const isTooWide = own !== undefined && own.folder === undefined && isNew === true;
-    const grant = isTooWide ? undefined : pathGrantCommand(denied, command);
-    const message = hiddenPathMessage(server, denied);
-    const elsewhere = denied.protectedAs === undefined ? undefined : dataFile?.hint;
-    const hint =
-      elsewhere ??
-      (own === undefined ? pathGrantHint(denied, command) : ownFoldersHint(own, command, denied));
-    const access = needsWrite(denied) || denied.protectedAs !== undefined ? "write" : "read";
-    return { path: denied.path, access, message, ...(grant && { grant }), hint };
-  }
-
-  /** A named caller of a gateway must not learn the home folder of the operator. */
-  function asWritten({ inPrivateHome, where }: FailedPath, denial: PathDenial): PathDenial {
-    if (inPrivateHome === undefined) return denial;
-    const { written: path } = inPrivateHome;
-    return { ...denial, path, message: hiddenPathMessage(server, { path, where, inPrivateHome }) };
-  }
-
-  function refused<P extends string | undefined>(path: P): RefusedPath & { readonly path: P } {
-    const folder = path && folderOf(path);
-    return { path, folder: folder && isAroundWorkspace(folder) ? undefined : folder, place };
-  }
-
-  function isAroundWorkspace(path: string): boolean {
-    return place !== undefined && `${dirname(place)}/`.startsWith(`${path}/`);
-  }
-
-  function hiddenIn(words: readonly string[]): readonly NamedPath[] {
-    return words.length === 0 ? [] : (hiddenAmong?.(words.slice(0, MAX_HIDDEN)) ?? []);
-  }
-
-  /** A server often prints its HOME and /tmp. It has folders of these names, so that they are no failures. */
-  function failedIn(text: string): readonly FailedPath[] {
-    const own = [plan?.sandbox.policy.home, "/tmp"];
-    const { cwd } = plan?.sandbox.policy ?? {};
-    const relative = cwd === undefined ? [] : refusedRelativePaths(text).map((path) => resolve(cwd, path));
-    const paths = [...failedPaths(text).filter((path) => !own.includes(path)), ...relative];
-    const refused = paths.length > 0 && reportsRefusedWrite(text) ? (readOnlyAmong?.(paths) ?? []) : [];
-    return [...hiddenIn(paths), ...refused, ...meantIn(paths)];
-  }
-
-  /** Hidden paths of the user that paths in the private home of the sandbox probably mean. */
-  function meantIn(paths: readonly string[]): readonly FailedPath[] {
-    if (plan === undefined) return [];
-    return meantPaths(paths, plan.sandbox.policy).flatMap((meant) =>
-      hiddenIn([meant.path]).map((one) => ({ ...one, ...meant })),
-    );
-  }
-
-  /** The path that the config names is the one to grant, in place of a single file in it. */
-  function withConfigured(found: FailedPath): FailedPath & Pick<DeniedPath, "granted" | "isWorkspace"> {
-    const named = { ...found, ...(configured && { granted: configured }) };
-    // The data file that the config names, in a folder with other files.
-    const own = plan?.notGranted.find(({ path, isShared }) => path === named.path && isShared === true);
-    if (own !== undefined) return { ...named, grant: own.grant, ownFile: own.ownFile, ownData: own.ownData };
-    const around = plan?.notGranted.find(({ path }) => named.path.startsWith(`${path}/`));
-    if (around !== undefined)
-      return { ...named, isNew: undefined, isNewFolder: undefined, grant: around.path };
-    // A path that the config itself names is what the user wants.
-    const isConfigured = plan?.notGranted.some(({ path }) => path === named.path) === true;
-    const isWide = !isConfigured && isAroundWorkspace(named.grant ?? named.path);
-    return isWide ? { ...named, isWorkspace: true } : named;
-  }
-
   /** Reports each path once, and no more than MAX_HIDDEN of them. `at`: the time of the call that failed. */
   function reportNamed(
     paths: readonly FailedPath[],
     { isOutside, at }: { readonly isOutside?: boolean; readonly at?: string } = {},
   ): void {
     for (const named of paths) {
-      if (hidden.has(named.path) || hidden.size >= MAX_HIDDEN) continue;
-      hidden.add(named.path);
-      const denial = toDenial(named, isOutside);
+      if (reported.has(named.path) || reported.size >= MAX_HIDDEN) continue;
+      reported.add(named.path);
+      const denial = refusals.toDenial(named, isOutside);
       const { message, hint } = denial;
       // The sandbox denies nothing if the script does not exist.
       const isMissing = named.isNew === true && named.isScript === true;
@@ -414,50 +315,6 @@ export function createLaunchDiagnostics(
 /** A program that could not download its package should be installed, instead of being granted those hosts. */
 function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string | undefined {
   return plan === undefined || code !== "SERVER_START_FAILED" ? undefined : fetcherHint(plan);
-}
-
-/** The folder that a server would be started with, to use this path. */
-function folderOf(path: string): string | undefined {
-  const folder = statSync(path, { throwIfNoEntry: false })?.isDirectory() === true ? path : dirname(path);
-  const isUsable = /^~?\//.test(folder) && ![homedir(), "/tmp"].includes(folder) && !isSystemPath(folder);
-  return isUsable ? folder : undefined;
-}
-
-function argumentsOf(call: Call | undefined): string[] {
-  return call?.method === "tools/call" ? argumentPaths(call.params?.arguments) : [];
-}
-
-/** Whether the caller can change the config, and may see the paths of this machine. */
-function isOperatorOf(call: Call | undefined): boolean {
-  return BUILT_IN_CALLERS.has(call?.caller?.account ?? "local");
-}
-
-function connectionsOf(call: Call | undefined): FailedConnection[] {
-  return call?.method === "tools/call" ? argumentConnections(call.params?.arguments) : [];
-}
-
-/** The texts of a result that may report a failure: some servers do so without isError, but a long text is content. */
-function textsOf({ content }: JsonObject, isFailed: boolean): string[] {
-  if (!Array.isArray(content)) return [];
-  return content.slice(0, isFailed ? MAX_ITEMS : 1).flatMap((item) => {
-    if (!isObject(item) || typeof item.text !== "string") return [];
-    return isFailed || item.text.length <= MAX_PLAIN ? [item.text] : [];
-  });
-}
-
-function hiddenHint(denied: FailedPath | undefined, command: string | undefined): string | undefined {
-  if (denied === undefined) return undefined;
-  const { path, isNew, isScript, isReadOnly, protectedAs, inPrivateHome } = denied;
-  if (inPrivateHome !== undefined)
-    return `${privatePathText(inPrivateHome, path)}. ${pathGrantHint(denied, command)}`;
-  if (isNew === true && isScript === true) return `There is no file ${path}. ${MISSING_SCRIPT_HINT}`;
-  if (protectedAs !== undefined)
-    return `The sandbox never lets the server change ${path}, which is ${protectedAs}.`;
-  const what = isReadOnly === true ? `grants ${path} for reading only` : `hides ${path}`;
-  const how = pathGrant(denied, command);
-  return how === undefined
-    ? `The sandbox ${what}. ${pathGrantHint(denied, command)}`
-    : `The sandbox ${what}; grant it with: ${how}`;
 }
 
 function isGranted(granted: readonly string[], host: string, port: number): boolean {
