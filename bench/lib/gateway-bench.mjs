@@ -115,8 +115,9 @@ async function warmUp({ name, failures, gateway }, load, durationMs) {
   } while (spentMs() < enough && performance.now() < giveUp);
 }
 
-async function measureCell(row, index, cell, load, durationMs) {
+async function measureCell(row, index, cell, load, usualMs) {
   const { name, gateway, samples, failures } = row;
+  const { durationMs = usualMs } = cell;
   if (failures[index]) return;
   try {
     // The unmeasured start opens the connections that this many calls in flight need.
