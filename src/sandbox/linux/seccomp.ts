@@ -76,12 +76,18 @@ export function knowsArchitecture(arch: string = process.arch): boolean {
   return ARCHITECTURES[arch] !== undefined;
 }
 
+/** Each start of a server needs one of these few. */
+const assembled = new Map<string, Uint8Array | undefined>();
+
 /** Undefined for a processor without a table of system calls. */
-export function seccompProgram({
-  spawn,
-  nests = false,
-  arch = process.arch,
-}: SeccompOptions): Uint8Array | undefined {
+export function seccompProgram(options: SeccompOptions): Uint8Array | undefined {
+  const { spawn, nests = false, arch = process.arch } = options;
+  const key = `${arch} ${spawn} ${nests}`;
+  if (!assembled.has(key)) assembled.set(key, assembleProgram({ spawn, nests, arch }));
+  return assembled.get(key);
+}
+
+function assembleProgram({ spawn, nests, arch }: Required<SeccompOptions>): Uint8Array | undefined {
   const architecture = ARCHITECTURES[arch];
   if (architecture === undefined) return undefined;
   const { column, audit, foreignFrom } = architecture;
