@@ -1,5 +1,5 @@
-// Small files that are passed to a child as descriptors. They have no name on the disk, so that none is left
-// behind.
+// Files that are passed to a child as descriptors: contents that have no name on the disk, so that none is left behind, and small
+// files of the machine.
 
 import { closeSync, constants, fstatSync, mkdtempSync, openSync, rmSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";

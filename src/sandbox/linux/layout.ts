@@ -81,7 +81,7 @@ export async function sandboxLayout({ policy, extra, uid, nests = false }: Layou
     steps.push({ kind: "link", path: "/var/tmp", target: "/tmp" });
   // If the policy grants the machine's own /etc, only the files that must differ are mounted over it.
   const isOver = everything !== undefined || isCovered("/etc/hosts");
-  if (!isOver) steps.push(...fileSteps([...stubFiles(policy.home, uid), ...extra.files], {}));
+  if (!isOver) steps.push(...fileSteps([...stubFiles(policy.home, uid), ...extra.files]));
   // Over a granted `/` the sandbox mounts its own HOME and /tmp, which hide those of the machine.
   const isOfAll = (path: string): boolean =>
     everything !== undefined &&
@@ -139,7 +139,7 @@ function homeLinks({ home, userHome }: SandboxPolicy, granted: readonly Mount[])
 }
 
 /** The later of two files with the same path wins, because bubblewrap cannot mount one over the other. */
-function fileSteps(files: readonly SandboxFile[], where: { readonly isCover?: true }): Step[] {
+function fileSteps(files: readonly SandboxFile[], where: { readonly isCover?: true } = {}): Step[] {
   const contents = new Map(files.map(({ path, content }) => [path, content]));
   return [...contents].map(([path, content]) => ({ kind: "file", path, content, ...where }));
 }

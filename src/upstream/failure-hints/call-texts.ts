@@ -1,6 +1,6 @@
 // The words of a call and of its result in which reasons of a failure are searched.
 
-import { BUILT_IN_CALLERS, isObject, type JsonObject } from "../../model/index.ts";
+import { isObject, type JsonObject } from "../../model/index.ts";
 import type { Call } from "../upstream.ts";
 import { argumentConnections, argumentPaths, type FailedConnection } from "./failed-access.ts";
 
@@ -26,9 +26,4 @@ export function textsOf({ content }: JsonObject, isFailed: boolean): string[] {
     if (!isObject(item) || typeof item.text !== "string") return [];
     return isFailed || item.text.length <= MAX_PLAIN ? [item.text] : [];
   });
-}
-
-/** Whether the caller can change the config, and may see the paths of this machine. */
-export function isOperatorOf(call: Call | undefined): boolean {
-  return BUILT_IN_CALLERS.has(call?.caller?.account ?? "local");
 }

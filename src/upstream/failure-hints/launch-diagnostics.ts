@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { changedError, ERROR_CODES, type PortolanError, type Report } from "../../errors/index.ts";
 import type { LaunchNews, LaunchPlan } from "../../launch/index.ts";
 import {
+  BUILT_IN_CALLERS,
   connectionDenials,
   createDeniedReport,
   type Denied,
@@ -20,7 +21,7 @@ import {
   type ReportDenied,
 } from "../../model/index.ts";
 import type { Call } from "../upstream.ts";
-import { argumentsOf, connectionsOf, isOperatorOf, textsOf } from "./call-texts.ts";
+import { argumentsOf, connectionsOf, textsOf } from "./call-texts.ts";
 import {
   type FailedConnection,
   failedConnections,
@@ -315,6 +316,11 @@ export function createLaunchDiagnostics(
 /** A program that could not download its package should be installed, instead of being granted those hosts. */
 function fetching(plan: LaunchPlan | undefined, { code }: PortolanError): string | undefined {
   return plan === undefined || code !== "SERVER_START_FAILED" ? undefined : fetcherHint(plan);
+}
+
+/** Whether the caller can change the config, and may see the paths of this machine. */
+function isOperatorOf(call: Call | undefined): boolean {
+  return BUILT_IN_CALLERS.has(call?.caller?.account ?? "local");
 }
 
 function isGranted(granted: readonly string[], host: string, port: number): boolean {

@@ -22,7 +22,7 @@ import { failedPaths, refusedRelativePaths, reportsRefusedWrite } from "./failed
 import { meantPaths } from "./private-home.ts";
 import type { Denial } from "./result-denials.ts";
 
-/** No more paths are examined in one text, nor reported for one server. */
+/** The number of paths that are examined at once, and reported for one server. */
 export const MAX_HIDDEN = 20;
 
 export type FailedPath = NamedPath & Pick<DeniedPath, "isForReading" | "inPrivateHome">;
@@ -86,6 +86,7 @@ export class RefusedPaths {
     return { ...denial, path, message: hiddenPathMessage(server, { path, where, inPrivateHome }) };
   }
 
+  /** With the folder that the server would have to be started with, because it refuses the path itself. */
   refused<P extends string | undefined>(path: P): RefusedPath & { readonly path: P } {
     const { place } = this.#options;
     const folder = path && folderOf(path);
